@@ -1,0 +1,32 @@
+"""How loudly does each client speak? Its weight in the aggregate (eq. 13)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from heteroselect.population import Reals
+
+
+@dataclass(frozen=True)
+class ClientWeights:
+    """rule `score` is eq. 13, `uniform` its ablation, `unbiased` divides each client's 1/K by its inclusion
+    weight and normalises, so that the preference of the selection is undone.
+
+    `floor` δ adds δ·max S to every score: a client that was asked is then never asked in vain.
+    """
+
+    rule: Literal["score", "uniform", "unbiased"] = "score"
+    floor: float = 0.0
+
+    def of(self, scores: Reals, inclusion: Reals) -> Reals:
+        if self.rule == "score":
+            return _normalised(scores + self.floor * scores.max())
+        if self.rule == "unbiased":
+            return _normalised(1 / inclusion)
+        return _normalised(np.ones(len(scores)))
+
+
+def _normalised(weights: Reals) -> Reals:
+    total = weights.sum()
+    return weights / total if total > 1e-8 else np.full(len(weights), 1 / len(weights))

@@ -1,0 +1,6 @@
+"""How much may each send?"""
+
+from heteroselect.allocate.budget import Budget
+from heteroselect.allocate.density import Allocation, Allocator, Means, waterfill
+
+__all__ = ["Allocation", "Allocator", "Budget", "Means", "waterfill"]

@@ -1,0 +1,120 @@
+"""What a client does with each message. It sees its own data and state, the model, and nothing else.
+
+Both engines call these three functions; only who carries the messages differs.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heteroselect.compress import Scene
+from heteroselect.compress.curvature import mask_density
+from heteroselect.compress.update import Values
+from heteroselect.compress.wire import encode
+from heteroselect.data.batches import Batches, to_inputs
+from heteroselect.data.examples import Examples, Pixels
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flat import FlatModel, Loss
+from heteroselect.messages import Calibrate, Order, Question, Upload
+from heteroselect.method import Method
+from heteroselect.population import Reals
+from heteroselect.streams import Streams, draws_from
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every client is told of the job once: the loss, how to read the inputs, and whether the model
+    draws random numbers while it trains (dropout)."""
+
+    loss: Loss
+    pixels: Pixels | None
+    draws: bool
+
+
+@dataclass
+class ClientState:
+    """What a client keeps from round to round: its error memory, and the kept fraction of each layer."""
+
+    memory: Values | None = None
+    mask: Reals | None = None
+
+
+@dataclass
+class Client:
+    id: int
+    examples: Examples
+    streams: Streams
+    state: ClientState = field(default_factory=ClientState)
+
+    def loss(self, question: Question, model: FlatModel, task: Task) -> float:
+        """The mean loss of the model on a part of the client's data."""
+        model.module.eval()
+        with torch.no_grad():
+            if question.augmented:
+                batches = self._batches("scoring", question.round, question.size, model, task)
+                count = min(question.batches, -(-len(self.examples) // question.size))
+                return float(torch.stack([_loss(model, task, *batches()) for _ in range(count)]).mean())
+            examples = self.examples.take(self._subset(question.batches * question.size))
+            x = to_inputs(examples.x, task.pixels, model.device)
+            return float(_loss(model, task, x, examples.y.to(model.device)))
+
+    def train(self, order: Order, model: FlatModel, task: Task, method: Method) -> Upload:
+        """Train from the global model in `model`, compress what was learnt, remember the rest."""
+        start = model.vector.clone()
+        batches = self._batches("batches", order.round, method.train.batch, model, task)
+        with self._randomness(order.round, model, task):
+            loss = method.train.run(model, task.loss, batches, order.rate)
+            delta = (model.vector - start).cpu().numpy()
+            if not np.isfinite(delta).all():
+                raise HeteroSelectError(
+                    f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
+                    f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
+                )
+            v = method.memory.add(delta, self.state.memory)
+            scene = Scene(
+                model=model,
+                loss=lambda: _loss(model, task, *batches()),
+                proximal=method.train.proximal,
+                mask=self.state.mask,
+                warmup=order.warmup,
+                rng=self.streams.numpy("layers", round=order.round, client=self.id),
+                generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
+            )
+            update = method.compress.compress(v, order.density, scene)
+        self.state = ClientState(
+            memory=method.memory.rest(v, update, order.beta, order.weight),
+            mask=mask_density(model.layout, update.positions),
+        )
+        return Upload(self.id, encode(update), loss, len(self.examples))
+
+    def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
+        """Batch-norm statistics after a few batches of this client, going on from those received."""
+        model.module.train()
+        batches = self._batches("calibration", request.round, request.size, model, task)
+        with torch.no_grad(), self._randomness(request.round, model, task, "calibration dropout"):
+            for _ in range(request.batches):
+                model.module(batches()[0])
+        return model.buffers()
+
+    def _batches(self, purpose: str, round: int, size: int, model: FlatModel, task: Task) -> Batches:
+        rng = self.streams.numpy(purpose, round=round, client=self.id)
+        return Batches(self.examples, size, rng, task.pixels, model.device)
+
+    def _subset(self, count: int) -> Tensor:
+        """The examples the score is read from: the same ones all run long."""
+        order = self.streams.numpy("scoring subset", client=self.id).permutation(len(self.examples))
+        return torch.from_numpy(np.sort(order[:count]))
+
+    def _randomness(
+        self, round: int, model: FlatModel, task: Task, purpose: str = "dropout"
+    ) -> AbstractContextManager[object]:
+        if not task.draws:
+            return nullcontext()
+        return draws_from(self.streams.torch(purpose, round=round, client=self.id, device=model.device))
+
+
+def _loss(model: FlatModel, task: Task, x: Tensor, y: Tensor) -> Tensor:
+    return task.loss(model.module(x), y)

@@ -1,0 +1,7 @@
+"""What does a client send?"""
+
+from heteroselect.compress.curvature import Scene, TopK
+from heteroselect.compress.memory import ErrorMemory
+from heteroselect.compress.update import Update
+
+__all__ = ["ErrorMemory", "Scene", "TopK", "Update"]

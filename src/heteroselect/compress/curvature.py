@@ -1,0 +1,163 @@
+"""Curvature-weighted top-κ on a few sampled layers (section III-D, eqs 10 and 11).
+
+Coordinates of most layers are ranked by v². On Q layers, drawn by the client's previous mask, they are
+ranked by v²/(|Ĥ| + ε) with one Hutchinson probe Ĥ = z∘(Hz) (Bekas et al. 2007; Yao et al. 2020).
+The paper's own Table II has plain magnitude ahead; `layers = 0` gives it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heteroselect.compress.topk import Rounding, kept_count, top_positions
+from heteroselect.compress.update import Positions, Update, Values
+from heteroselect.flat import FlatModel, Layout, Span
+from heteroselect.population import Reals
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a compressor may look at beside the vector: the client's model after its steps, the loss of one
+    more batch, its last mask (kept fraction a layer), and randomness of its own."""
+
+    model: FlatModel
+    loss: Callable[[], Tensor]
+    proximal: float
+    mask: Reals | None
+    warmup: bool
+    rng: np.random.Generator
+    generator: torch.Generator
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The paper's compressor. The defaults are its text; each other choice is one setting away."""
+
+    layers: int = 3
+    exploration: float = 0.2
+    probes: int = 1
+    floor: float = 1e-6
+    ranking: Literal["global", "within-layer"] = "global"
+    probe_scope: Literal["model", "layers"] = "model"
+    damping: Literal["floor", "median"] = "floor"
+    rounding: Rounding = "ceil"
+
+    def compress(self, v: Values, density: float, scene: Scene) -> Update:
+        """The κ = ⌈θN⌉ best coordinates of v. Where all are kept there is nothing to probe for, and the
+        warm-up goes by magnitude."""
+        kept = kept_count(density, v.size, self.rounding)
+        if self.layers == 0 or kept == v.size or scene.warmup:
+            return self.keep(v, kept, {})
+        spans = sample_layers(scene.model.layout, scene.mask, self.layers, self.exploration, scene.rng)
+        return self.keep(v, kept, self.probe(spans, scene))
+
+    def probe(self, spans: Sequence[Span], scene: Scene) -> dict[Span, Values]:
+        return hutchinson(
+            scene.model,
+            scene.loss(),
+            spans,
+            scene.proximal,
+            scene.generator,
+            probes=self.probes,
+            scope=self.probe_scope,
+        )
+
+    def keep(self, v: Values, kept: int, curvature: dict[Span, Values]) -> Update:
+        """Rank and keep; `curvature` holds |Ĥ| of each probed layer."""
+        magnitudes = np.abs(v)
+        if not curvature:
+            return Update.keep(v, top_positions(magnitudes, kept))
+        weighted = self.weighted(magnitudes, curvature)
+        if self.ranking == "global":
+            return Update.keep(v, top_positions(weighted, kept))
+        return Update.keep(v, _rerank(magnitudes, weighted, list(curvature), kept))
+
+    def weighted(self, magnitudes: Values, curvature: dict[Span, Values]) -> Values:
+        """|v|/√(|Ĥ| + ε) on the probed layers, |v| elsewhere: the order of eq. 10 without squaring,
+        which would make small values vanish."""
+        scores = magnitudes.copy()
+        for span, diagonal in curvature.items():
+            damped = np.maximum(diagonal, np.float32(self.floor))
+            if self.damping == "median":
+                damped = damped + np.median(damped)
+            scores[span.slice] /= np.sqrt(damped)
+        return scores
+
+
+def sample_layers(
+    layout: Layout, density: Reals | None, count: int, exploration: float, rng: np.random.Generator
+) -> list[Span]:
+    """Q layers without replacement, P(l) = (1 − λ)·(share of the last mask) + λ/L; without a mask, evenly."""
+    total = len(layout.layers)
+    count = min(count, total)
+    share = np.full(total, 1 / total)
+    if density is not None and density.sum() > 0:
+        share = (1 - exploration) * density / density.sum() + exploration / total
+    possible = int(np.count_nonzero(share))
+    drawn = rng.choice(total, size=min(count, possible), replace=False, p=share / share.sum())
+    return [layout.layers[i] for i in sorted(drawn.tolist())]
+
+
+def mask_density(layout: Layout, positions: Positions) -> Reals:
+    """The kept fraction of each layer."""
+    edges = np.searchsorted(positions, [span.start for span in layout.layers] + [layout.size])
+    density: Reals = np.diff(edges) / np.array([len(span) for span in layout.layers])
+    return density
+
+
+def hutchinson(
+    model: FlatModel,
+    loss: Tensor,
+    spans: Sequence[Span],
+    proximal: float,
+    generator: torch.Generator,
+    *,
+    probes: int = 1,
+    scope: Literal["model", "layers"] = "model",
+) -> dict[Span, Values]:
+    """|Ĥ| on `spans`, where H is the Hessian of loss + (μ/2)‖w − w₀‖² and Ĥ = z∘(Hz), z = ±1 (eq. 11).
+
+    The proximal term adds exactly μ to every entry, because z² = 1. Several probes are averaged before
+    the absolute value is taken.
+    """
+    layout = model.layout
+    inside = [any(s.start <= p.start < s.stop for s in spans) for p in layout.parameters]
+    wanted = [view for view, keep in zip(model.views, inside, strict=True) if keep]
+    mine = model.views if scope == "model" else wanted
+    gradients = torch.autograd.grad(loss, mine, create_graph=True, allow_unused=True)
+    total = {p.start: torch.full((len(p),), proximal) for p, k in zip(layout.parameters, inside, strict=True) if k}
+    for _ in range(probes):
+        signs = [_signs(view, generator) for view in mine]
+        product = torch.stack([(g * z).sum() for g, z in zip(gradients, signs, strict=True) if g is not None]).sum()
+        if not product.requires_grad:  # a model linear in its parameters with a linear loss: H = 0
+            break
+        columns = torch.autograd.grad(product, wanted, retain_graph=True, allow_unused=True)
+        by_view = {id(view): z for view, z in zip(mine, signs, strict=True)}
+        for start, view, column in zip(total, wanted, columns, strict=True):
+            if column is not None:
+                total[start] += (by_view[id(view)] * column).flatten().cpu() / probes
+    return {
+        span: torch.cat([part for start, part in total.items() if span.start <= start < span.stop]).abs().numpy()
+        for span in spans
+    }
+
+
+def _signs(like: Tensor, generator: torch.Generator) -> Tensor:
+    bits = torch.randint(0, 2, like.shape, generator=generator, device=generator.device)
+    return (2 * bits - 1).to(like.dtype)
+
+
+def _rerank(magnitudes: Values, weighted: Values, spans: list[Span], kept: int) -> Positions:
+    """Each layer keeps the quota that magnitude gives it; curvature only chooses within the layer."""
+    positions = top_positions(magnitudes, kept)
+    for span in spans:
+        here = (positions >= span.start) & (positions < span.stop)
+        quota = int(here.sum())
+        if 0 < quota < len(span):
+            chosen = span.start + top_positions(weighted[span.slice], quota)
+            positions = np.concatenate([positions[~here], chosen])
+    return np.sort(positions)

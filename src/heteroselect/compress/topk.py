@@ -1,0 +1,39 @@
+"""Keep the κ coordinates of largest score (section III-D of the paper; Stich et al., NeurIPS 2018)."""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from heteroselect.compress.update import Positions, Values
+
+Rounding = Literal["ceil", "floor"]
+
+
+def kept_count(density: float, size: int, rounding: Rounding = "ceil") -> int:
+    """κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs), at least 1 and at most N.
+
+    A product such as 0.28 · 7850 = 2198.0000000000005 means 2198, hence the hair's breadth.
+    """
+    exact = density * size
+    hair = 1e-9 * max(1.0, exact)
+    count = math.ceil(exact - hair) if rounding == "ceil" else math.floor(exact + hair)
+    return min(max(count, 1), size)
+
+
+def top_positions(scores: Values, kept: int) -> Positions:
+    """Positions of the `kept` largest scores, rising; among equals the lower index wins.
+
+    >>> import numpy as np
+    >>> top_positions(np.array([2, 5, 2, 1], np.float32), 2).tolist()
+    [0, 1]
+    """
+    size = scores.size
+    if not np.isfinite(scores).all():
+        raise ValueError("a coordinate's score is not finite")
+    if kept >= size:
+        return np.arange(size, dtype=np.int64)
+    threshold = np.partition(scores, size - kept)[size - kept]
+    above = np.flatnonzero(scores > threshold)
+    ties = np.flatnonzero(scores == threshold)[: kept - above.size]
+    return np.sort(np.concatenate([above, ties]))

@@ -1,0 +1,54 @@
+"""A sparse update: the kept coordinates of a vector and where they stood."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Positions = NDArray[np.int64]
+Values = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Update:
+    """`values` at `positions` (rising) of a vector of `size` coordinates; zero everywhere else."""
+
+    size: int
+    positions: Positions
+    values: Values
+
+    @staticmethod
+    def keep(vector: Values, positions: Positions) -> "Update":
+        return Update(vector.size, positions, vector[positions])
+
+    @property
+    def is_dense(self) -> bool:
+        return self.positions.size == self.size
+
+    def dense(self) -> Values:
+        vector = np.zeros(self.size, np.float32)
+        vector[self.positions] = self.values
+        return vector
+
+    def add_to(self, vector: Values, weight: float = 1.0) -> None:
+        """vector += weight · update, touching only the kept coordinates."""
+        if self.is_dense:
+            vector += np.float32(weight) * self.values
+        else:
+            vector[self.positions] += np.float32(weight) * self.values
+
+    def norm(self) -> float:
+        return norm(self.values)
+
+    def dot(self, vector: Values) -> float:
+        picked = vector if self.is_dense else vector[self.positions]
+        return dot(self.values, picked)
+
+
+def dot(a: Values, b: Values) -> float:
+    """Summed in double precision and in a fixed order: a BLAS dot may depend on its thread count."""
+    return float(np.sum(np.multiply(a, b, dtype=np.float64)))
+
+
+def norm(a: Values) -> float:
+    return float(np.sqrt(dot(a, a)))

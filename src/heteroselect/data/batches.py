@@ -1,0 +1,62 @@
+"""Batches: bytes become numbers here, and training images are cropped and flipped."""
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from heteroselect.data.examples import Examples, Pixels
+
+PADDING = 4
+
+
+def to_inputs(x: Tensor, pixels: Pixels | None, device: torch.device | str = "cpu") -> Tensor:
+    """What a model is fed: normalised floats of images, anything else as it is."""
+    if pixels is None:
+        return x.to(device)
+    shape = (1, len(pixels.mean), 1, 1)
+    scale = torch.tensor([1 / (255 * s) for s in pixels.std], device=device).view(shape)
+    shift = torch.tensor([m / s for m, s in zip(pixels.mean, pixels.std, strict=True)], device=device).view(shape)
+    return x.to(device=device, dtype=torch.float32).mul_(scale).sub_(shift)
+
+
+def augment(x: Tensor, rng: np.random.Generator) -> Tensor:
+    """Random crop after padding with four black pixels, and a flip for every other image."""
+    count, channels, height, width = x.shape
+    padded = functional.pad(x, (PADDING,) * 4)
+    top, left = rng.integers(0, 2 * PADDING + 1, (2, count))
+    flip = rng.random(count) < 0.5
+    columns = np.where(flip[:, None], np.arange(width)[::-1], np.arange(width)) + left[:, None]
+    rows = torch.from_numpy(top[:, None] + np.arange(height))
+    return padded[
+        torch.arange(count).view(-1, 1, 1, 1),
+        torch.arange(channels).view(1, -1, 1, 1),
+        rows.view(count, 1, height, 1),
+        torch.from_numpy(columns).view(count, 1, 1, width),
+    ]
+
+
+class Batches:
+    """An endless stream of batches of one size: epoch after epoch, each in a new order.
+
+    A batch may reach over the end of an epoch, so that all have the same shape.
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        size: int,
+        rng: np.random.Generator,
+        pixels: Pixels | None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.examples, self.size, self.rng, self.pixels, self.device = examples, size, rng, pixels, device
+        self._queue = np.empty(0, np.int64)
+
+    def __call__(self) -> tuple[Tensor, Tensor]:
+        while len(self._queue) < self.size:
+            self._queue = np.concatenate([self._queue, self.rng.permutation(len(self.examples))])
+        index, self._queue = self._queue[: self.size], self._queue[self.size :]
+        batch = self.examples.take(torch.from_numpy(index))
+        x = augment(batch.x, self.rng) if self.pixels is not None and self.pixels.augment else batch.x
+        return to_inputs(x, self.pixels, self.device), batch.y.to(self.device)

@@ -1,0 +1,116 @@
+"""A data set dealt out to clients: from a published source, from arrays, or as the user already holds it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heteroselect.data.examples import Examples, Pixels, Source
+from heteroselect.data.partition import split
+from heteroselect.errors import HeteroSelectError
+from heteroselect.streams import Streams
+
+
+@dataclass(frozen=True)
+class Federation:
+    """Every client's own examples, and the test set they are judged on together."""
+
+    name: str
+    clients: list[Examples]
+    test: Examples
+    classes: int | None
+    pixels: Pixels | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.test.x.shape[1:])
+
+
+def deal(source: Source, clients: int, streams: Streams, *, augment: bool, **rule: Any) -> Federation:
+    """Cut the training part of `source` into clients; `rule` is handed to `partition.split`.
+
+    Each client gets a copy of its part, so that its batches come from one place in memory.
+    """
+    shares = split(source.train.y.numpy(), clients, rng=streams.numpy("partition"), classes=source.classes, **rule)
+    pixels = source.pixels
+    if pixels is not None and not augment:
+        pixels = replace(pixels, augment=False)
+    parts = [source.train.take(torch.from_numpy(share)) for share in shares]
+    return Federation(source.name, parts, source.test, source.classes, pixels)
+
+
+def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Source:
+    """Arrays (x, y), or (x, y, x_test, y_test), as a source. Without a test part some are held out."""
+    if isinstance(data, Source):
+        return data
+    if not isinstance(data, tuple) or len(data) not in (2, 4):
+        raise HeteroSelectError(
+            "data: allowed are (x, y), (x, y, x_test, y_test), a list with one data set a client, or a Source."
+        )
+    train = examples(data[:2], "data")
+    held = test if test is not None else data[2:] or None
+    if held is not None:
+        return _source(train, examples(held, "test"))
+    order = torch.from_numpy(streams.numpy("held-out test examples").permutation(len(train)))
+    cut = max(1, round(len(train) * fraction))
+    return _source(train.take(order[cut:]), train.take(order[:cut]))
+
+
+def own_federation(data: Sequence[Any], test: Any) -> Federation:
+    """A list of per-client data sets, as the user holds them."""
+    if test is None:
+        raise HeteroSelectError("test: a list of per-client data sets needs a test set, test=(x, y).")
+    parts = [examples(part, f"data[{k}]") for k, part in enumerate(data)]
+    source = _source(Examples(torch.cat([p.x for p in parts]), torch.cat([p.y for p in parts])), examples(test, "test"))
+    return Federation("own", parts, source.test, source.classes, source.pixels)
+
+
+def examples(data: Any, name: str) -> Examples:
+    """(x, y) of arrays or tensors, a mapping with x and y, or anything like a torch Dataset of pairs."""
+    if isinstance(data, Examples):
+        found = data
+    elif isinstance(data, Mapping) and {"x", "y"} <= set(data):
+        found = Examples(_inputs(data["x"]), _targets(data["y"]))
+    elif isinstance(data, tuple) and len(data) == 2:
+        found = Examples(_inputs(data[0]), _targets(data[1]))
+    elif hasattr(data, "__getitem__") and hasattr(data, "__len__") and len(data):
+        pairs = [data[i] for i in range(len(data))]
+        x, y = torch.stack([_tensor(x) for x, _ in pairs]), torch.stack([_tensor(y) for _, y in pairs])
+        found = Examples(_inputs(x), _targets(y))
+    else:
+        raise HeteroSelectError(f"{name}: allowed are (x, y), a mapping with x and y, or a data set of (x, y) pairs.")
+    if len(found.x) != len(found.y) or len(found) == 0:
+        raise HeteroSelectError(
+            f"{name}: x and y must be of the same length, one or more, not {len(found.x)} and {len(found.y)}."
+        )
+    return found
+
+
+def _tensor(values: Any) -> Tensor:
+    return values if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values))
+
+
+def _inputs(values: Any) -> Tensor:
+    """Images (n, channels, height, width) stay bytes, other numbers become float32, and whole ones stay whole."""
+    x = _tensor(values)
+    if x.dtype == torch.uint8:
+        return x if x.ndim == 4 else x.float()
+    return x.float() if x.is_floating_point() else x.long()
+
+
+def _targets(values: Any) -> Tensor:
+    y = _tensor(values)
+    return y.float() if y.is_floating_point() else y.long()
+
+
+def _source(train: Examples, test: Examples) -> Source:
+    labelled = not train.y.is_floating_point() and train.y.ndim == 1
+    classes = int(max(train.y.max(), test.y.max())) + 1 if labelled else None
+    pixels = None
+    if train.x.dtype == torch.uint8:
+        half = (0.5,) * train.x.shape[1]
+        pixels = Pixels(half, half, augment=False)
+    return Source("own", train, test, classes, pixels)

@@ -1,0 +1,169 @@
+"""From settings (and a user's own model, data or method) to everything a run needs."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from heteroselect import methods, models
+from heteroselect.client import Client, Task
+from heteroselect.config import Config
+from heteroselect.data import sources
+from heteroselect.data.batches import to_inputs
+from heteroselect.data.federation import Federation, deal, own_federation, own_source
+from heteroselect.errors import HeteroSelectError
+from heteroselect.evaluate import accuracy
+from heteroselect.flat import FlatModel, Loss, Weights
+from heteroselect.method import Method
+from heteroselect.population import Population
+from heteroselect.round import Server
+from heteroselect.streams import Streams, draws_from, seeded_construction
+from heteroselect.world import Devices, Links, World
+from heteroselect.world.clock import time_budget
+
+Metric = Callable[[Tensor, Tensor], float]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """All parts of a run before its first round."""
+
+    config: Config
+    method: Method
+    federation: Federation
+    module: nn.Module
+    weights: Weights
+    clients: list[Client]
+    task: Task
+    metric: Metric
+    world: World
+    streams: Streams
+
+    def server(self) -> Server:
+        sizes = np.array([len(client.examples) for client in self.clients])
+        return Server(self.weights, np.zeros(len(self.weights.vector), np.float32), Population.new(sizes))
+
+
+def prepare(
+    config: Config,
+    *,
+    model: Callable[[], nn.Module] | nn.Module | None = None,
+    data: Any = None,
+    test: Any = None,
+    method: Method | None = None,
+    loss: Loss | None = None,
+    metric: Metric | None = None,
+    device: str = "cpu",
+) -> Experiment:
+    streams = Streams(config.seed)
+    config, federation = _federation(config, streams, data, test)
+    if federation.classes is None and (loss is None or metric is None):
+        raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
+    config, module = _module(config, federation, streams, model)
+    flat = FlatModel(module, device)
+    if method is not None:
+        settings = config.method.model_copy(update={"name": method.name})
+        config = config.model_copy(update={"method": settings})
+    chosen = method or methods.build(config.method)
+    task = Task(
+        loss=loss or nn.functional.cross_entropy,
+        pixels=federation.pixels,
+        draws=_draws(flat, federation, streams),
+    )
+    return Experiment(
+        config=config,
+        method=chosen,
+        federation=federation,
+        module=module,
+        weights=FlatModel(module).weights(),
+        clients=[Client(k, examples, streams) for k, examples in enumerate(federation.clients)],
+        task=task,
+        metric=metric or accuracy,
+        world=_world(config, chosen, flat.layout.size, streams),
+        streams=streams,
+    )
+
+
+def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple[Config, Federation]:
+    """The clients' data; where the user brought it, the config says "own" and how many clients there are."""
+    own: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own"}), "paper": ()}
+    if isinstance(data, list):
+        federation = own_federation(data, test)
+        config = _checked(config.model_copy(update=own | {"clients": len(data)}))
+        return config, federation
+    if data is not None:
+        source = own_source(data, test, config.data.test_fraction, streams)
+        config = config.model_copy(update=own)
+    elif config.data.name == "own":
+        raise HeteroSelectError(
+            'data.name: "own" is data handed over in Python; from the command line it cannot be run again.'
+        )
+    else:
+        folder = Path(config.data.dir).expanduser() if config.data.dir else None
+        source = sources.load(config.data.name, folder, test_fraction=config.data.test_fraction, seed=config.seed)
+    settings = config.data
+    federation = deal(
+        source,
+        config.clients,
+        streams,
+        augment=settings.augment,
+        rule=settings.partition,
+        fraction=settings.dominant_fraction,
+        absent=settings.missing_classes,
+        alpha=settings.dirichlet_alpha,
+        shards_per_client=settings.shards_per_client,
+        # the authors drew these two in a way of their own; there is only one way to draw the others
+        authors=settings.variant == "authors" and settings.partition in ("dominant", "missing"),
+    )
+    return config, federation
+
+
+def _checked(config: Config) -> Config:
+    if config.selected > config.clients:
+        raise HeteroSelectError(
+            f"selected: allowed is at most the number of clients, which is {config.clients}, not {config.selected}."
+        )
+    return config
+
+
+def _module(
+    config: Config, federation: Federation, streams: Streams, model: Callable[[], nn.Module] | nn.Module | None
+) -> tuple[Config, nn.Module]:
+    if model is None and config.model.name == "own":
+        raise HeteroSelectError(
+            'model.name: "own" is a model handed over in Python; from the command line it cannot be run again.'
+        )
+    if model is None:
+        classes = federation.classes or 1
+        with seeded_construction(streams):
+            return config, models.build(config.model.name, federation.shape, classes, dropout=config.model.dropout)
+    config = config.model_copy(update={"model": config.model.model_copy(update={"name": "own"}), "paper": ()})
+    if isinstance(model, nn.Module):
+        return config, deepcopy(model)
+    with seeded_construction(streams):
+        return config, model()
+
+
+def _draws(model: FlatModel, federation: Federation, streams: Streams) -> bool:
+    """Whether a training step draws random numbers; seeding costs time, and most models need none."""
+    first = federation.test.x[:2]
+    weights = model.weights()
+    model.module.train()
+    with torch.no_grad(), draws_from(streams.torch("dry run", device=model.device)) as draws:
+        model.module(to_inputs(first, federation.pixels, model.device))
+    model.load(weights)
+    return bool(draws.used)
+
+
+def _world(config: Config, method: Method, size: int, streams: Streams) -> World:
+    settings = config.world
+    links = Links(settings.bandwidth_min_mbps, settings.bandwidth_max_mbps, settings.stress)
+    devices = Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices)
+    average = config.method.allocate.average
+    budget = settings.budget_seconds or time_budget(average, size, links.mean, method.train.steps, devices.mean)
+    return World(links, devices.step_seconds(config.clients, streams), budget)

@@ -1,0 +1,48 @@
+"""What server and clients say to each other. Both engines carry exactly these."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Question:
+    """Server to client: what is your loss under this model? On up to `batches` mini-batches of `size`,
+    a fixed subset of the client's data, or (`augmented`) fresh ones as in training."""
+
+    client: int
+    round: int
+    batches: int
+    size: int
+    augmented: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """Server to client: train at this rate, send this fraction, keep this much of the rest."""
+
+    client: int
+    round: int
+    rate: float
+    density: float
+    beta: float
+    weight: float
+    warmup: bool = False
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Client to server: the update as bytes, and a few numbers about how it came to be."""
+
+    client: int
+    payload: bytes
+    loss: float
+    examples: int
+
+
+@dataclass(frozen=True)
+class Calibrate:
+    """Server to client: run so many batches through the model and send its batch-norm statistics back."""
+
+    client: int
+    round: int
+    batches: int
+    size: int

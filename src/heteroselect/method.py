@@ -1,0 +1,76 @@
+"""A method is one part for each role of the round. Any object that fits the Protocol will do:
+
+    mine = dataclasses.replace(methods.get("heteroselect"), name="mine", select=MySelector())
+
+is a method of one's own, with no subclass and no registration.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
+from heteroselect.allocate import Allocation, Means
+from heteroselect.compress import ErrorMemory, Scene, Update
+from heteroselect.compress.update import Values
+from heteroselect.moment import Moment
+from heteroselect.population import Population, Reals
+from heteroselect.score import Scores
+from heteroselect.select import Cohort
+from heteroselect.train import FedProx, Rate
+
+
+class Scorer(Protocol):
+    """How informative is each client? `needs` names what it asks of clients, and the ledger charges it."""
+
+    @property
+    def needs(self) -> frozenset[str]: ...
+    @property
+    def batches(self) -> int: ...
+    @property
+    def augmented(self) -> bool: ...
+    def score(self, population: Population, moment: Moment) -> Scores: ...
+
+
+class Selector(Protocol):
+    """Who takes part?"""
+
+    def select(self, scores: Reals, size: int, moment: Moment, rng: np.random.Generator) -> Cohort: ...
+
+
+class Allocator(Protocol):
+    """How much may each send?"""
+
+    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation: ...
+
+
+class Compressor(Protocol):
+    """What of it is sent?"""
+
+    def compress(self, v: Values, density: float, scene: Scene) -> Update: ...
+
+
+class Weigher(Protocol):
+    """How loudly does each speak?"""
+
+    def of(self, scores: Reals, inclusion: Reals) -> Reals: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """Who speaks, how much, and how loudly. The server holds the whole; a client needs only `train`,
+    `compress` and `memory`."""
+
+    name: str
+    score: Scorer
+    select: Selector
+    allocate: Allocator
+    rate: Rate
+    train: FedProx
+    memory: ErrorMemory
+    compress: Compressor
+    weigh: Weigher = ClientWeights()
+    server: ServerMomentum = ServerMomentum()
+    calibrate: Calibration = Calibration()
+    consensus_keep: float = 0.9

@@ -1,0 +1,67 @@
+"""HeteRo-Select: one informativeness score decides who speaks, how much, and how loudly.
+
+Masud, Jahin, Hasan, "HeteRo-Select: Informativeness as the Participation Driver in Heterogeneous Federated
+Learning". `heteroselect` is the paper's text with its recommended shared learning rate. `heteroselect-as-run`
+is what produced the authors' logs and Table I: the same parts with the settings below.
+"""
+
+from typing import Any
+
+from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
+from heteroselect.allocate import Allocator, Budget
+from heteroselect.compress import ErrorMemory, TopK
+from heteroselect.config import MethodSettings
+from heteroselect.method import Method
+from heteroselect.score import Informativeness
+from heteroselect.select import Softmax
+from heteroselect.train import FedProx, Rate
+
+AS_RUN: dict[str, Any] = {
+    "data.variant": "authors",
+    "method.score.augmented": True,
+    "method.score.constant": 1.0,
+    "method.score.fairness_start": 1.0,
+    "method.score.raw_staleness": True,
+    "method.allocate.warmup": "allocated",
+    "method.train.rate_rule": "score",
+    "method.compress.rounding": "floor",
+    "method.aggregate.calibration_split": "in-turn",
+}
+
+
+def build(settings: MethodSettings) -> Method:
+    score, allocate = settings.score.model_dump(), settings.allocate.model_dump()
+    train, compress, aggregate = settings.train, settings.compress, settings.aggregate
+    return Method(
+        name=settings.name,
+        consensus_keep=score.pop("consensus_keep"),
+        score=Informativeness(**score),
+        select=Softmax(**settings.select.model_dump()),
+        allocate=Allocator(
+            rule=allocate.pop("rule"),
+            ceiling=allocate.pop("ceiling"),
+            warmup=allocate.pop("warmup"),
+            minimum=allocate.pop("minimum"),
+            budget=Budget(**allocate),
+        ),
+        rate=Rate(train.rate, train.rate_decay, train.rate_rule, train.rate_cap),
+        train=FedProx(train.steps, train.batch, train.momentum, train.proximal, train.clip),
+        memory=ErrorMemory(
+            compress.decay, compress.decay_min, compress.decay_max, compress.decay_static, compress.keep_unweighted
+        ),
+        compress=TopK(
+            layers=compress.curvature_layers,
+            exploration=compress.curvature_exploration,
+            probes=compress.curvature_probes,
+            floor=compress.curvature_floor,
+            ranking=compress.curvature_ranking,
+            probe_scope=compress.curvature_scope,
+            damping=compress.curvature_damping,
+            rounding=compress.rounding,
+        ),
+        weigh=ClientWeights(aggregate.weights, aggregate.weight_floor),
+        server=ServerMomentum(aggregate.momentum),
+        calibrate=Calibration(
+            aggregate.calibration_batches, aggregate.calibration_clients, aggregate.calibration_split
+        ),
+    )

@@ -1,0 +1,31 @@
+"""The four networks of the paper, built by name; a user's own module needs nothing from here."""
+
+from collections.abc import Callable
+
+from torch import nn
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.models.alexnet import alexnet
+from heteroselect.models.logistic import logistic
+from heteroselect.models.resnet9 import resnet9
+from heteroselect.models.resnet18 import resnet18
+
+Factory = Callable[[], nn.Module]
+
+NAMES = ("logistic", "alexnet", "resnet9", "resnet18")
+
+
+def build(name: str, shape: tuple[int, ...], classes: int, *, dropout: float = 0.5) -> nn.Module:
+    """The network `name` for inputs of `shape` (channels, height, width for the image networks)."""
+    if name == "logistic":
+        return logistic(shape, classes)
+    if name not in NAMES:
+        raise HeteroSelectError(f"model.name: no model {name!r}; allowed are {', '.join(NAMES)}.")
+    if len(shape) != 3:
+        raise HeteroSelectError(
+            f"model.name: {name} takes images (channels, height, width), but the data has shape {shape}; "
+            "allowed here is logistic."
+        )
+    if name == "alexnet":
+        return alexnet(shape, classes, dropout=dropout)
+    return resnet9(shape[0], classes) if name == "resnet9" else resnet18(shape[0], classes)

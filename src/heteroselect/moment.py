@@ -1,0 +1,16 @@
+"""Where a run stands: round t of a horizon of T, which every schedule of the paper counts by."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Rounds count from 1, as in the paper."""
+
+    round: int
+    rounds: int
+
+    @property
+    def progress(self) -> float:
+        """min(t/T, 1)"""
+        return min(self.round / self.rounds, 1.0)

@@ -1,0 +1,67 @@
+"""What the server knows of all K clients, and nothing it could not know."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heteroselect.compress.update import Update, Values, norm
+
+Reals = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass
+class Population:
+    """The server's memory of its clients.
+
+    `losses` are those of the present model, as asked for this round; `counts` and `last_round` tell how
+    often and when a client was selected (0: never); `uploads` are the last updates received, and
+    `consensus` is the running average of the aggregates they are compared with.
+    """
+
+    sizes: Counts
+    losses: Reals
+    counts: Counts
+    last_round: Counts
+    uploads: dict[int, Update] = field(default_factory=dict)
+    consensus: Values | None = None
+
+    @staticmethod
+    def new(sizes: Counts) -> "Population":
+        clients = len(sizes)
+        return Population(
+            sizes=sizes,
+            losses=np.zeros(clients),
+            counts=np.zeros(clients, np.int64),
+            last_round=np.zeros(clients, np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def selected(self, ids: Counts, round: int) -> None:
+        self.counts[ids] += 1
+        self.last_round[ids] = round
+
+    def received(self, client: int, update: Update) -> None:
+        self.uploads[client] = update
+
+    def agree(self, aggregate: Values, keep: float) -> None:
+        """Δ̄ ← keep·Δ̄ + (1 − keep)·aggregate; the first aggregate is taken as it is."""
+        if self.consensus is None:
+            self.consensus = aggregate.copy()
+        else:
+            self.consensus = np.float32(keep) * self.consensus + np.float32(1 - keep) * aggregate
+
+    def cosines(self) -> dict[int, float]:
+        """cos(last upload, consensus) of every client whose upload and the consensus are not zero."""
+        if self.consensus is None:
+            return {}
+        length = norm(self.consensus)
+        found = {}
+        for client, update in self.uploads.items():
+            scale = update.norm() * length
+            if scale > 0:
+                found[client] = update.dot(self.consensus) / scale
+        return found

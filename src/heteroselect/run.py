@@ -1,0 +1,245 @@
+"""A whole run: prepare, play round after round, leave a folder behind."""
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from heteroselect import methods
+from heteroselect.config import Config, load
+from heteroselect.errors import HeteroSelectError
+from heteroselect.evaluate import client_accuracies, worst_tenth
+from heteroselect.experiment import Experiment, Metric, prepare
+from heteroselect.flat import FlatModel, Loss, Weights
+from heteroselect.folder import RunFolder
+from heteroselect.method import Method
+from heteroselect.moment import Moment
+from heteroselect.round import Record, play_round
+from heteroselect.simulate.engine import Simulator
+from heteroselect.version import __version__
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gave: `summary` and `rounds` are the contents of summary.json and rounds.jsonl."""
+
+    config: Config
+    summary: dict[str, Any]
+    rounds: list[Line]
+    model: dict[str, Tensor]
+    folder: Path | None
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["summary"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def run(
+    config: str | Path | Mapping[str, Any] | Config = "mnist",
+    *,
+    seed: int | None = None,
+    rounds: int | None = None,
+    method: str | Method | None = None,
+    model: Callable[[], nn.Module] | nn.Module | None = None,
+    data: Any = None,
+    test: Any = None,
+    loss: Loss | None = None,
+    metric: Metric | None = None,
+    settings: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    watch: Callable[[Line], None] | None = None,
+) -> Result:
+    """Run an experiment: a preset, a TOML file, a mapping of settings or a Config.
+
+    `settings` are single changes with dotted keys, as `--set` takes them. `model` is a factory of any
+    torch.nn.Module, `data` arrays or a list with one data set a client (then with `test`), `loss` and
+    `metric` take (outputs, targets). With `out` the run folder is written there.
+
+    >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.train.steps": 5})
+    >>> result.summary["rounds"], len(result.rounds)
+    (2, 2)
+    """
+    changes = dict(settings or {})
+    changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
+    source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
+    name = method if isinstance(method, str) else None
+    checked = load(source, methods=methods.SETTINGS, method=name, changes=changes)
+    device = choose_device(device)
+    experiment = prepare(
+        checked,
+        model=model,
+        data=data,
+        test=test,
+        method=method if isinstance(method, Method) else None,
+        loss=loss,
+        metric=metric,
+        device=device,
+    )
+    folder = RunFolder.create(Path(out), experiment.config.to_toml()) if out is not None else None
+    return play(experiment, folder, threads=threads or usable_cores(), device=device, watch=watch)
+
+
+def play(
+    experiment: Experiment,
+    folder: RunFolder | None,
+    *,
+    threads: int,
+    device: str = "cpu",
+    watch: Callable[[Line], None] | None = None,
+) -> Result:
+    """All rounds. Interrupted by Ctrl-C, it closes the folder after the last whole round."""
+    config, server, began = experiment.config, experiment.server(), time.perf_counter()
+    lines: list[Line] = []
+    status, weights = "finished", server.weights
+    last = min(config.rounds, config.stop_after or config.rounds)
+    with _simulator(experiment, threads, device) as engine:
+        try:
+            for t in range(1, last + 1):
+                record = play_round(
+                    Moment(t, config.rounds),
+                    server,
+                    experiment.method,
+                    engine,
+                    experiment.world,
+                    experiment.streams,
+                    selected=config.selected,
+                    evaluate=t % config.evaluate_every == 0 or t == last,
+                )
+                weights = server.weights
+                lines.append(_line(record, lines))
+                if folder:
+                    folder.add_round(lines[-1])
+                if watch:
+                    watch(lines[-1])
+                if config.stop_at_target and _held(lines, config.target) >= config.stop_at_target:
+                    status = "stopped at target"
+                    break
+        except KeyboardInterrupt:
+            status = "interrupted"
+        summary = _summary(experiment, lines, weights) | {
+            **_client_figures(experiment, engine, weights),
+            "status": status,
+            "wall_seconds": time.perf_counter() - began,
+            "environment": _environment(threads, device),
+        }
+    flat = FlatModel(experiment.module)
+    flat.load(weights)
+    if folder:
+        folder.finish(summary, flat.state_dict())
+    return Result(config, summary, lines, flat.state_dict(), folder.path if folder else None)
+
+
+def usable_cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def choose_device(name: str | None) -> str:
+    if name not in (None, "cpu", "cuda"):
+        raise HeteroSelectError(f"--device: allowed are cpu and cuda, not {name!r}.")
+    available = torch.cuda.is_available()
+    if name == "cuda" and not available:
+        raise HeteroSelectError("--device: cuda is not available on this machine; allowed is cpu.")
+    return name or ("cuda" if available else "cpu")
+
+
+@contextmanager
+def _simulator(experiment: Experiment, threads: int, device: str) -> Iterator[Simulator]:
+    if threads < 1:
+        raise HeteroSelectError(f"--threads: allowed is 1 or more, not {threads}.")
+    with Simulator(
+        experiment.module,
+        experiment.clients,
+        experiment.federation.test,
+        experiment.task,
+        experiment.method,
+        experiment.metric,
+        threads=threads,
+        device=device,
+    ) as engine:
+        yield engine
+
+
+def _line(record: Record, before: Sequence[Line]) -> Line:
+    """A line of rounds.jsonl."""
+    fields = dict(vars(record))
+    traffic = fields.pop("bytes")
+    elapsed = before[-1]["cumulative_seconds"] if before else 0.0
+    fields["cumulative_seconds"] = elapsed + record.seconds
+    return fields | {f"bytes_{kind}": amount for kind, amount in vars(traffic).items()}
+
+
+def _held(lines: Sequence[Line], target: float) -> int:
+    """For how many evaluations, up to the last, the target was held without a break."""
+    held = 0
+    for line in lines:
+        if line["accuracy"] is not None:
+            held = held + 1 if line["accuracy"] >= target else 0
+    return held
+
+
+def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) -> dict[str, Any]:
+    config = experiment.config
+    evaluated = [line for line in lines if line["accuracy"] is not None]
+    reached = next((line for line in evaluated if line["accuracy"] >= config.target), None)
+    until = lines[: reached["round"]] if reached else []
+    return {
+        "method": experiment.method.name,
+        "dataset": experiment.federation.name,
+        "seed": config.seed,
+        "rounds": config.rounds,
+        "rounds_run": len(lines),
+        "target": config.target,
+        "peak_accuracy": max((line["accuracy"] for line in evaluated), default=None),
+        "final_accuracy": evaluated[-1]["accuracy"] if evaluated else None,
+        "rounds_to_target": reached["round"] if reached else None,
+        "seconds_to_target": reached["cumulative_seconds"] if reached else None,
+        "megabytes_to_target": _megabytes(until, "bytes_up_paper") if reached else None,
+        "wire_megabytes_to_target": _megabytes(until, "bytes_up") if reached else None,
+        "total_seconds": lines[-1]["cumulative_seconds"] if lines else 0.0,
+        "total_megabytes": _megabytes(lines, "bytes_up_paper"),
+        "total_wire_megabytes": _megabytes(lines, "bytes_up"),
+        "parameters": len(weights.vector),
+        "model_sha256": weights.sha256(),
+    }
+
+
+def _megabytes(lines: Sequence[Line], kind: str) -> float:
+    return float(sum(line[kind] for line in lines)) / 1e6
+
+
+def _client_figures(experiment: Experiment, engine: Simulator, weights: Weights) -> dict[str, float | None]:
+    """What single clients would see: accuracy on their own label mix, its mean and its worst tenth."""
+    federation, found = experiment.federation, None
+    if federation.classes is not None:
+        labels = [examples.y for examples in federation.clients]
+        found = client_accuracies(engine.outputs(weights), federation.test.y, labels, federation.classes)
+    return {
+        "client_accuracy_mean": sum(found) / len(found) if found else None,
+        "client_accuracy_worst_tenth": worst_tenth(found) if found else None,
+    }
+
+
+def _environment(threads: int, device: str) -> dict[str, Any]:
+    return {
+        "heteroselect": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": threads,
+        "device": device,
+    }

@@ -1,0 +1,56 @@
+"""Softmax selection without replacement (eq. 6), drawn as Gumbel-top-M.
+
+Perturbing each log-probability with Gumbel noise and taking the M largest has the law of drawing one
+client after the other (Kool, van Hoof, Welling, ICML 2019), in one vectorised pass.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from heteroselect.moment import Moment
+from heteroselect.population import Counts, Reals
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Who takes part, in the order drawn; `inclusion` are the weights that make a sum over the cohort,
+    divided by them, an unbiased estimate of the sum over all clients; `tau` is the temperature, if any."""
+
+    ids: Counts
+    inclusion: Reals
+    tau: float | None = None
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """p ∝ exp(S/τ(t)), with a temperature that falls from exploration to exploitation."""
+
+    temperature: float = 1.0
+    decay: float = 0.5
+
+    def tau(self, moment: Moment) -> float:
+        """τ(t) = τ₀(1 − 0.5·min(t/T, 1))   (below eq. 6)"""
+        return self.temperature * (1 - self.decay * moment.progress)
+
+    def select(self, scores: Reals, size: int, moment: Moment, rng: np.random.Generator) -> Cohort:
+        if not np.isfinite(scores).all():
+            raise ValueError("a client's score is not finite")
+        tau = self.tau(moment)
+        return replace(gumbel_top(scores / tau, size, rng), tau=tau)
+
+
+def gumbel_top(logits: Reals, size: int, rng: np.random.Generator) -> Cohort:
+    """`size` distinct clients, successively with probability ∝ exp(logit).
+
+    With t* the largest perturbed value left out, q = 1 − exp(−exp(φ − t*)) are the inclusion weights;
+    where nobody is left out they are 1.
+    """
+    phi = logits - np.logaddexp.reduce(logits)
+    perturbed = phi + rng.gumbel(size=len(phi))
+    order = np.argsort(-perturbed, kind="stable")
+    ids = order[:size]
+    if size == len(phi):
+        return Cohort(ids, np.ones(size))
+    threshold = perturbed[order[size]]
+    return Cohort(ids, -np.expm1(-np.exp(phi[ids] - threshold)))

@@ -1,0 +1,109 @@
+"""The engine on one machine: all clients in this process, a pool of threads, one flat model a thread.
+
+Every worker runs its operators on one thread, so the bits of a client's update do not depend on how many
+workers there are; two workers do twice the steps of one because torch releases the interpreter's lock.
+"""
+
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from heteroselect.client import Client, Task
+from heteroselect.data.batches import to_inputs
+from heteroselect.data.examples import Examples
+from heteroselect.flat import FlatModel, Layout, Weights
+from heteroselect.messages import Calibrate, Order, Question, Upload
+from heteroselect.method import Method
+
+A = TypeVar("A")
+B = TypeVar("B")
+Metric = Callable[[Tensor, Tensor], float]
+
+EVALUATION_BATCH = 500  # fixed: with it, and not with the number of threads, go the bits of an evaluation
+
+
+class Simulator:
+    """Use as a context manager: it takes torch's intra-op threads down to one and gives them back."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        clients: Sequence[Client],
+        test: Examples,
+        task: Task,
+        method: Method,
+        metric: Metric,
+        *,
+        threads: int = 1,
+        device: str = "cpu",
+    ) -> None:
+        self.clients, self.test, self.task, self.method, self.metric = clients, test, task, method, metric
+        self._models: queue.SimpleQueue[FlatModel] = queue.SimpleQueue()
+        for _ in range(threads):
+            model = FlatModel(module, device)
+            self._models.put(model)
+        self._layout = model.layout
+        self._before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        self._pool = ThreadPoolExecutor(threads, "client", initializer=torch.set_num_threads, initargs=(1,))
+
+    def __enter__(self) -> "Simulator":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        torch.set_num_threads(self._before)
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout
+
+    def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
+        return self._map(weights, lambda q, model: self.clients[q.client].loss(q, model, self.task), questions)
+
+    def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]:
+        def work(order: Order, model: FlatModel) -> Upload:
+            return self.clients[order.client].train(order, model, self.task, self.method)
+
+        return self._map(weights, work, orders)
+
+    def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
+        client = self.clients[request.client]
+        return self._map(weights, lambda r, model: client.calibrate(r, model, self.task), [request])[0]
+
+    def evaluate(self, weights: Weights) -> float:
+        return self.metric(self.outputs(weights), self.test.y)
+
+    def outputs(self, weights: Weights) -> Tensor:
+        """What the model says of every test example."""
+
+        def work(chunk: Tensor, model: FlatModel) -> Tensor:
+            model.module.eval()
+            with torch.no_grad():
+                out: Tensor = model.module(to_inputs(chunk, self.task.pixels, model.device))
+                return out.cpu()
+
+        return torch.cat(self._map(weights, work, list(torch.split(self.test.x, EVALUATION_BATCH))))
+
+    def _map(self, weights: Weights, work: Callable[[A, FlatModel], B], items: Sequence[A]) -> list[B]:
+        """Each item with a model that holds `weights`; results in the order of the items."""
+
+        def one(item: A) -> B:
+            with self._borrowed() as model:
+                model.load(weights)
+                return work(item, model)
+
+        return list(self._pool.map(one, items))
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[FlatModel]:
+        model = self._models.get()
+        try:
+            yield model
+        finally:
+            self._models.put(model)

@@ -1,0 +1,99 @@
+"""Randomness from one place: independent streams keyed by (seed, purpose, round, client).
+
+No part ever touches a global generator, so a result depends neither on the number of threads, nor on
+the order in which clients finish, nor on a restart.
+"""
+
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The source of every random number of a run.
+
+    >>> a = Streams(42).numpy("links", round=3, client=7)
+    >>> b = Streams(42).numpy("links", round=3, client=7)
+    >>> bool(a.random() == b.random())
+    True
+    """
+
+    seed: int
+
+    def _sequence(self, purpose: str, round: int, client: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence([self.seed, zlib.crc32(purpose.encode()), round, client])
+
+    def numpy(self, purpose: str, *, round: int = 0, client: int = 0) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(self._sequence(purpose, round, client)))
+
+    def torch(
+        self, purpose: str, *, round: int = 0, client: int = 0, device: str | torch.device = "cpu"
+    ) -> torch.Generator:
+        generator = torch.Generator(device=device)
+        state = self._sequence(purpose, round, client).generate_state(1, np.uint64)
+        # 63 bits: torch stores the seed as a signed integer on some devices
+        generator.manual_seed(int(state[0]) >> 1)
+        return generator
+
+
+@contextmanager
+def seeded_construction(streams: Streams) -> Iterator[None]:
+    """Build a module inside: its initial weights come from the run's seed, and torch's global
+    generator is left exactly as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.set_state(streams.torch("initial weights").get_state())
+        yield
+
+
+# Random operators without a `generator` argument borrow torch's default generator under this lock.
+_default_generator = threading.Lock()
+
+
+class draws_from(TorchDispatchMode):  # type: ignore[no-untyped-call]  # noqa: N801 (`with draws_from(g):`)
+    """Every random torch operator inside takes its numbers from `generator`.
+
+    It acts below the modules, so a user's own nn.Dropout, a functional dropout or a call of
+    torch.rand in `forward` are all covered. Modes are local to a thread: clients in a pool do not mix.
+    `used` tells afterwards whether anything random ran at all.
+    """
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.generator = generator
+        self.used = False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if torch.Tag.nondeterministic_seeded not in func.tags:
+            return func(*args, **kwargs)
+        self.used = True
+        seeded = _seeded_overload(func)
+        if seeded is not None:
+            return seeded(*args, **{**kwargs, "generator": self.generator})
+        seed = int(torch.randint(2**62, (), generator=self.generator, device=self.generator.device))
+        with _default_generator, torch.random.fork_rng():
+            torch.random.manual_seed(seed)
+            return func(*args, **kwargs)
+
+
+@cache
+def _seeded_overload(func: Any) -> Any | None:
+    """The overload of a random operator that takes a generator, if torch has one."""
+    wanted = [argument.name for argument in func._schema.arguments if argument.name != "generator"]
+    for name in [func._overloadname, *func.overloadpacket.overloads()]:
+        overload = getattr(func.overloadpacket, name)
+        names = [argument.name for argument in overload._schema.arguments]
+        if "generator" in names and [n for n in names if n != "generator"] == wanted:
+            return overload
+    return None

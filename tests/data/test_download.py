@@ -1,0 +1,234 @@
+"""Downloads meet a real server on this machine, which behaves well or fails in each way that servers do."""
+
+import hashlib
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heteroselect.data import download, sources
+from heteroselect.data.download import ARCHIVES, CHUNK, Archive, fetch
+from heteroselect.errors import HeteroSelectError
+
+BODY = np.random.default_rng(0).bytes(3 * CHUNK + 17)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """/good, /silent (no length), /cut, /short (another length), /flipped, /stalled; anything else is 404."""
+
+    def do_GET(self) -> None:
+        kind = self.path.split("/")[1]
+        if kind not in {"good", "silent", "cut", "short", "flipped", "stalled"}:
+            self.send_error(404)
+            return
+        self.server.hits.append(kind)  # type: ignore[attr-defined]
+        body = BODY[:-1] if kind == "short" else BODY
+        self.send_response(200)
+        if kind != "silent":
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if kind in {"cut", "stalled"}:
+            body = body[: CHUNK + 5]
+        if kind == "flipped":
+            body = body[:-1] + bytes([body[-1] ^ 1])
+        self.wfile.write(body)
+        if kind == "stalled":
+            self.server.release.wait(10)  # type: ignore[attr-defined]
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.hits: list[str] = []
+        self.release = threading.Event()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that gives up in the middle is what some tests are about."""
+
+    def archive(self, kind: str, **changes: Any) -> Archive:
+        facts: dict[str, Any] = {"size": len(BODY), "md5": hashlib.md5(BODY).hexdigest()} | changes
+        return Archive(f"http://127.0.0.1:{self.server_port}/{kind}/set.tar.gz", **facts)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("no_proxy", "*")
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.release.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "folder"
+
+
+def fails(archive: Archive, folder: Path, *words: str, **settings: Any) -> None:
+    """One sentence with all the words and where to put the file by hand, and a folder left as it was."""
+    before = sorted(folder.iterdir()) if folder.is_dir() else []
+    with pytest.raises(HeteroSelectError) as caught:
+        fetch("cifar10", folder, archive=archive, **settings)
+    message = str(caught.value)
+    for word in (*words, "cifar10", archive.url, "set.tar.gz", str(folder), "by hand"):
+        assert word in message
+    assert message.endswith(".")
+    assert not re.search(r"[.!?] [A-Z]", message)
+    assert (sorted(folder.iterdir()) if folder.is_dir() else []) == before
+
+
+def test_a_good_download_arrives_whole_and_reports_progress(server: Server, folder: Path) -> None:
+    steps: list[tuple[int, int]] = []
+    file = fetch("cifar10", folder, archive=server.archive("good"), progress=lambda *step: steps.append(step))
+    assert file == folder / "set.tar.gz"
+    assert file.read_bytes() == BODY
+    assert list(folder.iterdir()) == [file]
+    done = [step[0] for step in steps]
+    assert done == sorted(set(done))
+    assert len(done) >= 4
+    assert steps[-1] == (len(BODY), len(BODY))
+    assert {total for _, total in steps} == {len(BODY)}
+
+
+def test_the_file_gets_the_permissions_of_any_other_new_file(server: Server, folder: Path) -> None:
+    file = fetch("cifar10", folder, archive=server.archive("good"))
+    (folder / "other").touch()
+    assert file.stat().st_mode == (folder / "other").stat().st_mode
+
+
+def test_a_server_that_names_no_length_will_do(server: Server, folder: Path) -> None:
+    assert fetch("cifar10", folder, archive=server.archive("silent")).read_bytes() == BODY
+
+
+def test_a_mirror_gives_the_file_its_published_name(server: Server, folder: Path) -> None:
+    mirror = server.archive("good").url.replace("set.tar.gz", "mirrored")
+    file = fetch("cifar10", folder, url=mirror, archive=server.archive("nowhere"))
+    assert file == folder / "set.tar.gz"
+    assert server.hits == ["good"]
+
+
+def test_a_good_file_already_there_is_not_downloaded_again(server: Server, folder: Path) -> None:
+    for _ in range(2):
+        assert fetch("cifar10", folder, archive=server.archive("good")).read_bytes() == BODY
+    assert server.hits == ["good"]
+
+
+@pytest.mark.parametrize("content", [b"my own file", BODY[:-1] + b"?", BODY[:CHUNK]])
+def test_a_wrong_file_already_there_is_left_alone(content: bytes, server: Server, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    target = folder / "set.tar.gz"
+    target.write_bytes(content)
+    with pytest.raises(HeteroSelectError, match=r"already there but is not the published file .*delete it"):
+        fetch("cifar10", folder, archive=server.archive("good"))
+    assert target.read_bytes() == content
+    assert list(folder.iterdir()) == [target]
+    assert server.hits == []
+
+
+def test_a_cut_connection_leaves_nothing(server: Server, folder: Path) -> None:
+    fails(server.archive("cut"), folder, f"cut after {CHUNK + 5:,} of {len(BODY):,} bytes")
+
+
+def test_a_server_that_stalls_is_given_up(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "PATIENCE", 0.2)
+    fails(server.archive("stalled"), folder, "broke after", "timed out")
+
+
+def test_a_flipped_byte_is_caught_by_md5_where_no_sha256_is_known(server: Server, folder: Path) -> None:
+    fails(server.archive("flipped"), folder, "MD5", hashlib.md5(BODY).hexdigest())
+
+
+def test_sha256_decides_where_it_is_known(server: Server, folder: Path) -> None:
+    right = hashlib.sha256(BODY).hexdigest()
+    fails(server.archive("flipped", sha256=right), folder, "SHA-256", right)
+    fails(server.archive("good", sha256="0" * 64), folder, "SHA-256", right)
+    assert fetch("cifar10", folder, archive=server.archive("good", sha256=right, md5="")).read_bytes() == BODY
+
+
+def test_another_length_is_refused_before_a_byte_is_read(server: Server, folder: Path) -> None:
+    steps: list[int] = []
+    fails(
+        server.archive("short"),
+        folder,
+        f"offers {len(BODY) - 1:,} bytes instead of {len(BODY):,}",
+        progress=lambda done, total: steps.append(done),
+    )
+    assert steps == []
+
+
+def test_an_http_error_is_told(server: Server, folder: Path) -> None:
+    fails(server.archive("nowhere"), folder, "404")
+
+
+def test_no_network_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    with socket.socket() as closed:  # bound but not listening: nothing answers there
+        closed.bind(("127.0.0.1", 0))
+        archive = Archive(f"http://127.0.0.1:{closed.getsockname()[1]}/set.tar.gz", 1, "")
+        fails(archive, folder, "cannot be reached", "refused")
+
+
+def test_a_disk_that_takes_no_more_is_told_and_left_clean(server: Server, folder: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * CHUNK + 1, hard))
+    try:
+        fails(server.archive("good"), folder, f"{folder} cannot be", "File too large")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_folder_that_cannot_be_made_is_told(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    fails(server.archive("good"), tmp_path / "file" / "folder", "cannot be", "Not a directory")
+    assert server.hits == []
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_interruption_passes_through_and_leaves_nothing(
+    stop: type[BaseException], server: Server, folder: Path
+) -> None:
+    def interrupt(done: int, total: int) -> None:
+        assert list(folder.iterdir())  # something is there to clean up
+        raise stop
+
+    with pytest.raises(stop):
+        fetch("cifar10", folder, archive=server.archive("good"), progress=interrupt)
+    assert list(folder.iterdir()) == []
+
+
+def test_mnist_is_in_the_package_already(folder: Path) -> None:
+    assert (fetch("mnist", folder) / "train-images-idx3-ubyte.xz").is_file()
+    assert not folder.exists()
+
+
+def test_only_known_names_can_be_downloaded(folder: Path) -> None:
+    with pytest.raises(HeteroSelectError, match=r"'svhn'.*mnist, cifar10, cifar100, tinyimagenet"):
+        fetch("svhn", folder)
+
+
+def test_what_is_downloaded_is_what_the_loader_looks_for() -> None:
+    assert set(ARCHIVES) == set(sources.NAMES) - {"mnist"}
+    for name, archive in ARCHIVES.items():
+        with pytest.raises(HeteroSelectError, match=re.escape(archive.file)):
+            sources.load(name, Path("/no/such/folder"))
+
+
+@pytest.mark.parametrize("digest", [lambda a: (a.md5, 32), lambda a: (a.sha256 or "0" * 64, 64)])
+def test_the_published_checksums_are_well_formed(digest: Callable[[Archive], tuple[str, int]]) -> None:
+    for archive in ARCHIVES.values():
+        text, length = digest(archive)
+        assert re.fullmatch(f"[0-9a-f]{{{length}}}", text)
