@@ -48,6 +48,7 @@ class Client:
     examples: Examples
     streams: Streams
     state: ClientState = field(default_factory=ClientState)
+    _asked: tuple[int, Examples] | None = None
 
     def loss(self, question: Question, model: FlatModel, task: Task) -> float:
         """The mean loss of the model on a part of the client's data."""
@@ -57,7 +58,7 @@ class Client:
                 batches = self._batches("scoring", question.round, question.size, model, task)
                 count = min(question.batches, -(-len(self.examples) // question.size))
                 return float(torch.stack([_loss(model, task, *batches()) for _ in range(count)]).mean())
-            examples = self.examples.take(self._subset(question.batches * question.size))
+            examples = self._subset(question.batches * question.size)
             x = to_inputs(examples.x, task.pixels, model.device)
             return float(_loss(model, task, x, examples.y.to(model.device)))
 
@@ -103,10 +104,12 @@ class Client:
         rng = self.streams.numpy(purpose, round=round, client=self.id)
         return Batches(self.examples, size, rng, task.pixels, model.device)
 
-    def _subset(self, count: int) -> Tensor:
-        """The examples the score is read from: the same ones all run long."""
-        order = self.streams.numpy("scoring subset", client=self.id).permutation(len(self.examples))
-        return torch.from_numpy(np.sort(order[:count]))
+    def _subset(self, count: int) -> Examples:
+        """The examples the score is read from: the same ones all run long, so they are picked out once."""
+        if self._asked is None or self._asked[0] != count:
+            order = self.streams.numpy("scoring subset", client=self.id).permutation(len(self.examples))
+            self._asked = count, self.examples.take(torch.from_numpy(np.sort(order[:count])))
+        return self._asked[1]
 
     def _randomness(
         self, round: int, model: FlatModel, task: Task, purpose: str = "dropout"

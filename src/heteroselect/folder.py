@@ -23,12 +23,17 @@ class RunFolder:
         self._rounds: TextIO | None = None
 
     @staticmethod
-    def create(path: Path, config: str) -> "RunFolder":
+    def refuse_taken(path: Path) -> None:
+        """Nothing is ever overwritten."""
         taken = [name for name in (CONFIG, ROUNDS, SUMMARY, MODEL) if (path / name).exists()]
         if taken:
             raise HeteroSelectError(
                 f"--out: {path} already holds a run ({taken[0]}); allowed is a new or an empty folder."
             )
+
+    @staticmethod
+    def create(path: Path, config: str) -> "RunFolder":
+        RunFolder.refuse_taken(path)
         with _for_people(path):
             path.mkdir(parents=True, exist_ok=True)
             folder = RunFolder(path)

@@ -347,6 +347,12 @@ def test_a_broken_tar_archive_is_named(end: int, tmp_path: Path) -> None:
     fails("cifar100", tmp_path / "d", str(archive), "cut short or damaged")
 
 
+def test_the_archive_itself_may_be_named_but_no_other_file(tmp_path: Path) -> None:
+    archive = pack_tar(write_cifar("cifar100", tmp_path / "w"), tmp_path / "cifar-100-binary.tar.gz")
+    assert len(load("cifar100", archive).train) == 2
+    fails("cifar10", archive, "`heteroselect data cifar10", f"is not in {archive}")
+
+
 def test_a_flipped_byte_in_a_tar_archive_is_found(tmp_path: Path) -> None:
     folder = write_cifar("cifar100", tmp_path / "w" / "cifar-100-binary")
     archive = pack_tar(folder, tmp_path / "cifar-100-binary.tar.gz")
@@ -470,6 +476,11 @@ def test_tinyimagenet_classes_without_images_and_images_without_a_class_are_name
     (folder / "wnids.txt").write_text("n01")
     fails("tinyimagenet", tmp_path, str(folder / "train/n02/images/n02_0.JPEG"), "n02", "wnids.txt")
     (folder / "wnids.txt").unlink()
+    (folder / "val/val_annotations.txt").write_text("")
+    for image in folder.glob("val/images/*"):
+        image.unlink()
+    fails("tinyimagenet", tmp_path, str(folder / "val/val_annotations.txt"), "0 lines for 0 images")
+    write_tiny(tmp_path, {name: data for name, data in TINY.items() if name.startswith("val/")})
     for image in folder.glob("train/*/images/*"):
         image.unlink()
     fails("tinyimagenet", tmp_path, str(folder / "train"), "is missing")

@@ -1,5 +1,7 @@
 """Batches: bytes become numbers here, and training images are cropped and flipped."""
 
+from functools import cache
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -14,10 +16,17 @@ def to_inputs(x: Tensor, pixels: Pixels | None, device: torch.device | str = "cp
     """What a model is fed: normalised floats of images, anything else as it is."""
     if pixels is None:
         return x.to(device)
-    shape = (1, len(pixels.mean), 1, 1)
-    scale = torch.tensor([1 / (255 * s) for s in pixels.std], device=device).view(shape)
-    shift = torch.tensor([m / s for m, s in zip(pixels.mean, pixels.std, strict=True)], device=device).view(shape)
+    scale, shift = _normalisation(pixels, torch.device(device))
     return x.to(device=device, dtype=torch.float32).mul_(scale).sub_(shift)
+
+
+@cache
+def _normalisation(pixels: Pixels, device: torch.device) -> tuple[Tensor, Tensor]:
+    """(byte / 255 − mean) / std as one scale and one shift a channel."""
+    scale = [1 / (255 * s) for s in pixels.std]
+    shift = [m / s for m, s in zip(pixels.mean, pixels.std, strict=True)]
+    shape = (1, len(pixels.mean), 1, 1)
+    return torch.tensor(scale, device=device).view(shape), torch.tensor(shift, device=device).view(shape)
 
 
 def augment(x: Tensor, rng: np.random.Generator) -> Tensor:

@@ -16,7 +16,7 @@ class Examples:
         return int(self.y.shape[0])
 
     def take(self, index: Tensor) -> "Examples":
-        return Examples(self.x[index], self.y[index])
+        return Examples(self.x.index_select(0, index), self.y.index_select(0, index))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,231 @@
+"""The command line: run · show · replay · data · presets · methods."""
+
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from heteroselect import methods
+from heteroselect.config import Config, load, parse_changes, presets
+from heteroselect.data import download, sources
+from heteroselect.errors import HeteroSelectError
+from heteroselect.experiment import prepare
+from heteroselect.folder import CONFIG, ROUNDS, SUMMARY, RunFolder, numbered, read_rounds, read_summary
+from heteroselect.replay import replay as replay_log
+from heteroselect.report import tables
+from heteroselect.run import Line, choose_device, play, usable_cores
+from heteroselect.version import __version__
+
+app = typer.Typer(
+    name="heteroselect",
+    help="Federated learning: who should speak, how much, and how loudly?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+out, err = Console(), Console(stderr=True)
+
+
+def main() -> None:
+    """Errors for people are one sentence and exit code 2."""
+    try:
+        app()
+    except HeteroSelectError as error:
+        err.print(f"heteroselect: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"heteroselect {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Federated learning: who should speak, how much, and how loudly?"""
+
+
+@app.command()
+def run(
+    preset: Annotated[str, typer.Argument(help="A preset, or the path of a TOML file.")] = "mnist",
+    method: Annotated[str | None, typer.Option(help="A method's name; see `heteroselect methods`.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of every random number.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="The horizon T of all schedules.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Clients at a time; the result does not depend on it.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where the data sets lie.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
+) -> None:
+    """Run an experiment and write its folder."""
+    changes = parse_changes(set_ or [])
+    changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
+    if data_dir is not None:
+        changes["data.dir"] = str(data_dir.absolute())
+    config = load(preset, methods=methods.SETTINGS, method=method, changes=changes)
+    chosen = choose_device(device)
+    workers = usable_cores() if threads is None else threads
+    if workers < 1:
+        raise HeteroSelectError(f"--threads: allowed is 1 or more, not {workers}.")
+    if out_dir is not None:
+        RunFolder.refuse_taken(out_dir)
+    experiment = prepare(config, device=chosen)
+    path = out_dir or numbered(Path("runs"), f"{experiment.federation.name}-{config.method.name}")
+    folder = RunFolder.create(path, experiment.config.to_toml())
+    with _watching(config, quiet=quiet) as watch:
+        result = play(experiment, folder, threads=workers, device=chosen, watch=watch)
+    if as_json:
+        typer.echo(json.dumps(result.summary, indent=2))
+    elif not quiet:
+        out.print(tables.result_table(result.summary, config.paper))
+        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+    if result.summary["status"] == "interrupted":
+        err.print(f"interrupted after round {len(result.rounds)}; the folder {path} is valid.", soft_wrap=True)
+        raise typer.Exit(130)
+
+
+@contextmanager
+def _watching(config: Config, *, quiet: bool) -> Any:
+    """Live progress on a terminal, a line now and then elsewhere; always on standard error."""
+    last = min(config.rounds, config.stop_after or config.rounds)
+    if quiet:
+        yield None
+        return
+    sent = 0.0
+    accuracy: float | None = None
+
+    def text(line: Line) -> str:
+        nonlocal sent, accuracy
+        sent += line["bytes_up_paper"] / 1e6
+        accuracy = accuracy if line["accuracy"] is None else line["accuracy"]
+        shown = "" if accuracy is None else f"accuracy {accuracy:6.2%} · "
+        return f"round {line['round']}/{last} · {shown}{line['cumulative_seconds']:,.0f} simulated s · {sent:,.2f} MB"
+
+    if not err.is_terminal:
+        every = max(1, last // 10)
+
+        def report(line: Line) -> None:
+            message = text(line)
+            if line["round"] % every == 0 or line["round"] in (1, last):
+                err.print(message, highlight=False, soft_wrap=True)
+
+        yield report
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(f"round 1/{last}", total=last)
+        yield lambda line: progress.update(task, advance=1, description=text(line))
+
+
+@app.command()
+def show(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    figure: Annotated[Path | None, typer.Option(help="Draw the run as a .png, .svg or .pdf file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")] = False,
+) -> None:
+    """Show a run: its figures beside the paper's, and its curve."""
+    if not (folder / CONFIG).is_file() or not (folder / ROUNDS).is_file():
+        raise HeteroSelectError(f"show: {folder} is no run folder; it needs {CONFIG} and {ROUNDS}.")
+    if not (folder / SUMMARY).is_file():
+        raise HeteroSelectError(f"show: the run in {folder} has not finished; it has no {SUMMARY} yet.")
+    try:
+        summary, lines = read_summary(folder), read_rounds(folder)
+        config = load(folder / CONFIG, methods=_any_method(summary["method"]))
+        if as_json:
+            typer.echo(json.dumps(summary, indent=2))
+        else:
+            out.print(tables.result_table(summary, config.paper))
+            curve = [line["accuracy"] for line in lines if line["accuracy"] is not None]
+            out.print(f"accuracy {tables.sparkline(curve)}", highlight=False)
+    except (ValueError, KeyError, TypeError) as error:
+        raise HeteroSelectError(f"show: the files in {folder} are damaged ({error}).") from error
+    if figure is not None:
+        from heteroselect.report.figure import draw_run  # Matplotlib takes a second to import
+
+        draw_run(summary, lines, config.paper, figure)
+        err.print(f"picture: {figure}", highlight=False, soft_wrap=True)
+
+
+def _any_method(name: str) -> dict[str, Any]:
+    """A user's own method is not in the registry, and its run can be shown all the same."""
+    return {name: {}, **methods.SETTINGS}
+
+
+@app.command()
+def replay(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Per-round logs of the paper's authors.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the deviations as JSON.")] = False,
+) -> None:
+    """Recompute the authors' logs; exit code 1 where a number deviates."""
+    replays = [replay_log(path) for path in logs]
+    if as_json:
+        typer.echo(json.dumps([{**vars(r), "path": str(r.path), "passed": r.passed} for r in replays], indent=2))
+    else:
+        out.print("largest relative deviation from the log")
+        for one in replays:
+            out.print(tables.replay_text(one), highlight=False, soft_wrap=True)
+    if not all(r.passed for r in replays):
+        raise typer.Exit(1)
+
+
+@app.command()
+def data(
+    name: Annotated[str, typer.Argument(help="cifar10, cifar100 or tinyimagenet (mnist is included).")],
+    data_dir: Annotated[Path | None, typer.Option(help="Where to put it.")] = None,
+    url: Annotated[str | None, typer.Option(help="A mirror to take the publisher's file from.")] = None,
+) -> None:
+    """Download a data set from its publisher, checksum verified."""
+    folder = data_dir or sources.default_folder()
+    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(name, total=None)
+        path = download.fetch(
+            name, folder, url=url, progress=lambda done, total: progress.update(task, completed=done, total=total)
+        )
+    typer.echo(f"{name}: {path}" if name != "mnist" else f"mnist is part of the package: {path}")
+
+
+@app.command("presets")
+def list_presets() -> None:
+    """List the ready experiments."""
+    out.print(tables.presets_table({name: load(name, methods=methods.SETTINGS) for name in presets()}))
+
+
+@app.command("methods")
+def list_methods(
+    name: Annotated[str | None, typer.Argument(help="One method: its parts and settings.")] = None,
+) -> None:
+    """List the methods, or show one."""
+    if name is None:
+        table = Table()
+        for column in ("method", "what it is", "paper"):
+            table.add_column(column)
+        for known, entry in methods.REGISTRY.items():
+            table.add_row(known, entry.summary, entry.paper)
+        out.print(table)
+        return
+    if name not in methods.REGISTRY:
+        raise HeteroSelectError(f"method: no method {name!r}; allowed are {', '.join(methods.REGISTRY)}.")
+    entry, method = methods.REGISTRY[name], methods.get(name)
+    out.print(f"{name}: {entry.summary}\n{entry.paper}\n", highlight=False)
+    for role, part in vars(method).items():
+        if role != "name":
+            out.print(f"  {role:15s} {part}", highlight=False, soft_wrap=True)
+    for key, value in entry.settings.items():
+        out.print(f"  sets {key} = {value!r}", highlight=False)

@@ -1,0 +1,62 @@
+"""Reading a file and not believing it: whatever is wrong with one is said in a sentence that names it."""
+
+import gzip
+import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from heteroselect.data.examples import Examples
+from heteroselect.errors import HeteroSelectError
+
+Array = NDArray[Any]
+Parts = tuple[Examples, Examples]
+
+AGAIN = "so download or copy it again"
+
+
+@contextmanager
+def reading(title: object) -> Iterator[None]:
+    """One sentence that names the file, whatever a decoder raises over it."""
+    try:
+        yield
+    except (HeteroSelectError, MemoryError):
+        raise
+    except Exception as problem:  # decoders fed damaged bytes raise nearly anything
+        if isinstance(problem, OSError) and problem.strerror:
+            raise HeteroSelectError(f"{title} cannot be read: {problem.strerror}.") from problem
+        reason = str(problem).rstrip(".") or type(problem).__name__
+        raise HeteroSelectError(f"{title} is cut short or damaged ({reason}), {AGAIN}.") from problem
+
+
+def title_of(place: Path, member: str) -> str:
+    return f"{member} in {place}" if place.is_file() else str(place / member)
+
+
+def missing(title: object) -> HeteroSelectError:
+    return HeteroSelectError(f"{title} is missing from the data set, {AGAIN}.")
+
+
+def unpacked(file: Path) -> bytes:
+    unpack = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(file.suffix, bytes)
+    with reading(file):
+        return unpack(file.read_bytes())
+
+
+def check_labels(labels: Array, limit: int, title: object) -> None:
+    wrong = np.flatnonzero(labels >= limit)
+    if wrong.size:
+        at = int(wrong[0])
+        raise HeteroSelectError(
+            f"{title} is damaged (label {at} is {labels[at]}, the highest is {limit - 1}), {AGAIN}."
+        )
+
+
+def examples_of(x: Array, labels: Array) -> Examples:
+    # np.array copies: torch wants memory it may write to, and the bytes of a file are read-only.
+    return Examples(torch.from_numpy(np.array(x, order="C")), torch.from_numpy(labels.astype(np.int64)))
