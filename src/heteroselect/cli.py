@@ -19,7 +19,7 @@ from heteroselect.experiment import prepare
 from heteroselect.folder import CONFIG, ROUNDS, SUMMARY, RunFolder, numbered, read_rounds, read_summary
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
-from heteroselect.run import Line, choose_device, play, usable_cores
+from heteroselect.run import Line, choose_device, choose_threads, play
 from heteroselect.version import __version__
 
 app = typer.Typer(
@@ -79,14 +79,11 @@ def run(
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
     config = load(preset, methods=methods.SETTINGS, method=method, changes=changes)
-    chosen = choose_device(device)
-    workers = usable_cores() if threads is None else threads
-    if workers < 1:
-        raise HeteroSelectError(f"--threads: allowed is 1 or more, not {workers}.")
+    chosen, workers = choose_device(device), choose_threads(threads)
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
     experiment = prepare(config, device=chosen)
-    path = out_dir or numbered(Path("runs"), f"{experiment.federation.name}-{config.method.name}")
+    path = out_dir or numbered(Path("runs"), f"{Path(experiment.federation.name).stem}-{config.method.name}")
     folder = RunFolder.create(path, experiment.config.to_toml())
     with _watching(config, quiet=quiet) as watch:
         result = play(experiment, folder, threads=workers, device=chosen, watch=watch)
@@ -193,7 +190,7 @@ def data(
     """Download a data set from its publisher, checksum verified."""
     folder = data_dir or sources.default_folder()
     columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(name, total=None)
         path = download.fetch(
             name, folder, url=url, progress=lambda done, total: progress.update(task, completed=done, total=total)

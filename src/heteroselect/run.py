@@ -3,8 +3,7 @@
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +76,7 @@ def run(
     source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
     name = method if isinstance(method, str) else None
     checked = load(source, methods=methods.SETTINGS, method=name, changes=changes)
-    device = choose_device(device)
+    device, threads = choose_device(device), choose_threads(threads)
     experiment = prepare(
         checked,
         model=model,
@@ -89,7 +88,7 @@ def run(
         device=device,
     )
     folder = RunFolder.create(Path(out), experiment.config.to_toml()) if out is not None else None
-    return play(experiment, folder, threads=threads or usable_cores(), device=device, watch=watch)
+    return play(experiment, folder, threads=threads, device=device, watch=watch)
 
 
 def play(
@@ -142,11 +141,14 @@ def play(
     return Result(config, summary, lines, flat.state_dict(), folder.path if folder else None)
 
 
-def usable_cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+def choose_threads(number: int | None) -> int:
+    """By default one for each core this process may use."""
+    if number is None:
+        affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if number < 1:
+        raise HeteroSelectError(f"--threads: allowed is 1 or more, not {number}.")
+    return number
 
 
 def choose_device(name: str | None) -> str:
@@ -158,11 +160,8 @@ def choose_device(name: str | None) -> str:
     return name or ("cuda" if available else "cpu")
 
 
-@contextmanager
-def _simulator(experiment: Experiment, threads: int, device: str) -> Iterator[Simulator]:
-    if threads < 1:
-        raise HeteroSelectError(f"--threads: allowed is 1 or more, not {threads}.")
-    with Simulator(
+def _simulator(experiment: Experiment, threads: int, device: str) -> Simulator:
+    return Simulator(
         experiment.module,
         experiment.clients,
         experiment.federation.test,
@@ -171,8 +170,7 @@ def _simulator(experiment: Experiment, threads: int, device: str) -> Iterator[Si
         experiment.metric,
         threads=threads,
         device=device,
-    ) as engine:
-        yield engine
+    )
 
 
 def _line(record: Record, before: Sequence[Line]) -> Line:

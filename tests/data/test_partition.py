@@ -307,10 +307,10 @@ def test_cifar100_at_full_size_gives_300_images_a_client(draw: Callable[..., Sha
 
 
 def test_dirichlet_proportions_have_the_variance_of_the_distribution() -> None:
-    labels = blocks(600, 200)
+    labels = blocks(400, 100)
     for alpha in (0.1, 0.5, 5.0):
-        shares = partition.dirichlet(labels, 4, alpha, default_rng(0), classes=600)
-        proportions = table(shares, labels, 600) / 200
+        shares = partition.dirichlet(labels, 4, alpha, default_rng(0), classes=400)
+        proportions = table(shares, labels, 400) / 100
         # Var p = (1/K)(1 - 1/K) / (K·alpha + 1), mean 1/K
         assert proportions.var() == pytest.approx(0.25 * 0.75 / (4 * alpha + 1), rel=0.1)
         assert proportions.mean(axis=1) == pytest.approx(0.25, abs=0.05)

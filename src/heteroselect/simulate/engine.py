@@ -49,10 +49,11 @@ class Simulator:
             self._models.put(model)
         self._layout = model.layout
         self._before = torch.get_num_threads()
-        torch.set_num_threads(1)
         self._pool = ThreadPoolExecutor(threads, "client", initializer=torch.set_num_threads, initargs=(1,))
 
     def __enter__(self) -> "Simulator":
+        self._before = torch.get_num_threads()
+        torch.set_num_threads(1)
         return self
 
     def __exit__(self, *exception: object) -> None:

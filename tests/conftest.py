@@ -1,0 +1,15 @@
+"""Fixtures shared by all tests."""
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference logs and data sets beside the project; it is not part of it."""
+    if not SHARED.is_dir():
+        pytest.skip("the folder of reference logs and data sets (../shared) is absent")
+    return SHARED

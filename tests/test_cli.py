@@ -1,0 +1,198 @@
+"""The command line: what is printed where, the exit codes, and that wrong input costs nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from heteroselect import cli
+from heteroselect.folder import CONFIG, MODEL, ROUNDS, SUMMARY
+from heteroselect.version import __version__
+
+SMALL = ("clients=12", "selected=4", "target=0.5", "method.train.steps=5", "method.train.batch=8")
+QUICK = [word for change in SMALL for word in ("--set", change)] + ["--threads", "1"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of its own with a small data set in it."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 240)
+    np.savez(tmp_path / "points.npz", x=rng.normal(size=(240, 5)) + 2 * np.eye(3, 5)[y], y=y)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def call(here, monkeypatch, capsys):
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["heteroselect", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def quick(*arguments):
+    return ("run", "mnist", "--set", "data.name=points.npz", "--rounds", 3, *QUICK, *arguments)
+
+
+def test_a_run_prints_a_table_with_the_papers_figures(call, here):
+    code, out, err = call(*quick())
+    assert code == 0
+    assert "91.94%" in out
+    assert "118.3" in out
+    assert "rounds to target" in out
+    assert "round 3/3" in err
+    assert [path.name for path in (here / "runs").iterdir()] == ["0001-points-heteroselect"]
+
+
+def test_each_run_gets_a_new_numbered_folder(call, here):
+    for _ in range(2):
+        assert call(*quick("--quiet"))[0] == 0
+    assert sorted(path.name[:4] for path in (here / "runs").iterdir()) == ["0001", "0002"]
+    assert all({p.name for p in run.iterdir()} == {CONFIG, ROUNDS, SUMMARY, MODEL} for run in (here / "runs").iterdir())
+
+
+def test_json_is_the_summary_and_nothing_else(call, here):
+    code, out, _ = call(*quick("--json", "--out", "mine"))
+    assert code == 0
+    assert json.loads(out) == json.loads((here / "mine" / SUMMARY).read_text())
+    assert (here / "mine" / MODEL).is_file()
+
+
+def test_quiet_is_silent(call):
+    assert call(*quick("--quiet")) == (0, "", "")
+
+
+def test_the_written_config_gives_the_same_run_again(call, here):
+    first = json.loads(call(*quick("--json", "--out", "a", "--seed", 5))[1])
+    again = json.loads(call("run", here / "a" / CONFIG, "--json", "--out", "b", "--threads", 2)[1])
+    assert first["model_sha256"] == again["model_sha256"]
+    assert (here / "a" / ROUNDS).read_text() == (here / "b" / ROUNDS).read_text()
+    assert (here / "a" / CONFIG).read_text() == (here / "b" / CONFIG).read_text()
+
+
+def test_show_prints_the_run_and_draws_it(call, here):
+    call(*quick("--quiet", "--out", "mine"))
+    code, out, _ = call("show", "mine", "--figure", "picture.svg")
+    assert code == 0
+    assert "91.94%" in out
+    assert "accuracy " in out
+    assert "<svg" in (here / "picture.svg").read_text()
+    assert json.loads(call("show", "mine", "--json")[1])["dataset"] == "points.npz"
+
+
+def test_version_presets_methods(call):
+    assert call("--version")[1].strip() == f"heteroselect {__version__}"
+    presets = call("presets")[1]
+    assert all(name in presets for name in ("mnist", "cifar10", "cifar100", "tinyimagenet"))
+    listed = call("methods")[1]
+    assert "heteroselect" in listed
+    assert "heteroselect-as-run" in listed
+    assert "rate_rule = 'score'" in call("methods", "heteroselect-as-run")[1]
+
+
+def test_mnist_needs_no_download(call):
+    code, out, _ = call("data", "mnist")
+    assert code == 0
+    assert "part of the package" in out
+
+
+def test_replay_says_agrees_or_deviates(call, shared, here):
+    log = shared / "reference" / "mnist_psi0p4_mu0p1_seed42_adaptive.json"
+    code, out, _ = call("replay", log)
+    assert (code, "agrees" in out) == (0, True)
+    bent = json.loads(log.read_text())
+    bent["rounds"][6]["sim_time_s"] += 1
+    (here / "bent.json").write_text(json.dumps(bent))
+    code, out, _ = call("replay", log, "bent.json")
+    assert code == 1
+    assert "deviates" in out
+    assert "round 7" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("run", "nope"), "preset"),
+        (("run", "nope.toml"), "nope.toml"),
+        (("run", "--method", "nope"), "method"),
+        (("run", "--set", "nope=1"), "nope"),
+        (("run", "--set", "method.train.rate=fast"), "method.train.rate"),
+        (("run", "--set", "selected=101"), "selected"),
+        (("run", "--set", "method.allocate.average=2"), "method.allocate.average"),
+        (("run", "--rounds", "0"), "rounds"),
+        (("run", "--threads", "0"), "--threads"),
+        (("run", "--device", "abacus"), "--device"),
+        (("run", "cifar10", "--data-dir", "empty"), "cifar10"),
+        (("run", "--set", "data.name=imagenet"), "data.name"),
+        (("run", "--set", "data.name=none.npz"), "none.npz"),
+        (("run", "--set", "data.name=torn.npz"), "torn.npz"),
+        (("show", "."), "no run folder"),
+        (("show", "absent"), "absent"),
+        (("replay", "absent.json"), "absent.json"),
+        (("replay", "points.npz"), "points.npz"),
+        (("data", "imagenet"), "imagenet"),
+        (("methods", "nope"), "nope"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_code_two(call, here, arguments, named):
+    (here / "torn.npz").write_bytes((here / "points.npz").read_bytes()[:500])
+    before = sorted(here.rglob("*"))
+    code, out, err = call(*arguments)
+    assert code == 2
+    assert out == ""
+    assert named in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_taken_folder_is_refused_before_anything_is_read(call, here):
+    call(*quick("--quiet", "--out", "mine"))
+    before = {path: path.read_bytes() for path in (here / "mine").iterdir()}
+    code, _, err = call("run", "cifar10", "--out", "mine")
+    assert code == 2
+    assert "already holds a run" in err
+    assert {path: path.read_bytes() for path in (here / "mine").iterdir()} == before
+
+
+def test_a_damaged_run_folder_says_so(call, here):
+    call(*quick("--quiet", "--out", "mine"))
+    (here / "mine" / SUMMARY).write_text("{")
+    code, _, err = call("show", "mine")
+    assert code == 2
+    assert "damaged" in err
+    (here / "mine" / SUMMARY).unlink()
+    assert "has not finished" in call("show", "mine")[2]
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_a_valid_folder(here):
+    command = [sys.executable, "-m", "heteroselect", "run", "mnist", "--out", "cut", "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ})
+    rounds = here / "cut" / ROUNDS
+    give_up = time.monotonic() + 120
+    while time.monotonic() < give_up and not (rounds.is_file() and rounds.read_text().count("\n") >= 2):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert b"interrupted after round" in err
+    lines = [json.loads(line) for line in rounds.read_text().splitlines()]
+    summary = json.loads((here / "cut" / SUMMARY).read_text())
+    assert summary["status"] == "interrupted"
+    assert summary["rounds_run"] == len(lines) < 100
+    assert summary["final_accuracy"] == lines[-1]["accuracy"]
+    assert (here / "cut" / MODEL).is_file()

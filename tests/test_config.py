@@ -1,0 +1,153 @@
+"""Settings: what is laid over what, and one sentence for whatever is wrong."""
+
+import tomllib
+
+import pytest
+
+from heteroselect import methods
+from heteroselect.config import Config, load, parse_changes, presets
+from heteroselect.errors import HeteroSelectError
+
+
+def loaded(source="mnist", **rest) -> Config:
+    return load(source, methods=methods.SETTINGS, **rest)
+
+
+def test_defaults_are_the_papers_hyper_parameters():
+    config = Config()
+    assert (config.clients, config.selected, config.rounds) == (100, 10, 100)
+    score, allocate, train, compress = (
+        config.method.score,
+        config.method.allocate,
+        config.method.train,
+        config.method.compress,
+    )
+    assert (score.diversity_weight, score.fairness_weight, score.staleness_weight) == (0.3, 0.2, 0.2)
+    assert (score.staleness_gamma, score.batches, score.consensus_keep) == (0.5, 8, 0.9)
+    assert (allocate.average, allocate.amplitude, allocate.floor, allocate.minimum) == (0.2, 0.4, 0.08, 0.005)
+    assert (train.steps, train.batch, train.momentum, train.proximal, train.clip) == (50, 32, 0.9, 0.1, 2.0)
+    assert (train.rate, train.rate_rule, train.rate_cap) == (0.05, "shared", 0.15)
+    assert (compress.curvature_layers, compress.curvature_exploration) == (3, 0.2)
+    assert (compress.decay_min, compress.decay_max) == (0.85, 0.97)
+    assert (config.method.select.temperature, config.method.aggregate.momentum) == (1.0, 0.5)
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10", "cifar100", "tinyimagenet"])
+def test_a_preset_survives_being_written_and_read(name):
+    config = loaded(name)
+    assert loaded(tomllib.loads(config.to_toml())) == config
+    assert name in presets()
+
+
+def test_written_settings_are_complete():
+    tables = tomllib.loads(loaded().to_toml())
+    assert set(tables) == set(Config.model_fields)
+    assert set(tables["method"]["allocate"]) == set(type(Config().method.allocate).model_fields)
+
+
+def test_a_method_lays_its_settings_over_the_preset():
+    config = loaded("cifar10", method="heteroselect-as-run")
+    assert config.method.name == "heteroselect-as-run"
+    assert config.method.train.rate_rule == "score"
+    assert config.method.allocate.warmup == "allocated"
+    assert config.data.variant == "authors"
+    assert config.data.name == "cifar10"
+
+
+def test_a_single_change_beats_the_method():
+    config = loaded(method="heteroselect-as-run", changes={"method.train.rate_rule": "shared"})
+    assert config.method.train.rate_rule == "shared"
+
+
+def test_a_file_beats_the_method_it_names_itself():
+    config = loaded({"method": {"name": "heteroselect-as-run", "train": {"rate_rule": "shared"}}})
+    assert config.method.train.rate_rule == "shared"
+    assert config.method.compress.rounding == "floor"
+
+
+def test_changing_the_method_of_a_complete_file_takes_the_old_ones_settings_back():
+    complete = tomllib.loads(loaded(method="heteroselect-as-run", changes={"method.train.steps": 7}).to_toml())
+    config = loaded(complete, method="heteroselect")
+    assert config == loaded(changes={"method.train.steps": 7})
+
+
+@pytest.mark.parametrize(
+    ("pair", "value"),
+    [
+        ("rounds=50", 50),
+        ("method.train.rate=0.1", 0.1),
+        ("data.augment=false", False),
+        ("data.partition=iid", "iid"),
+        ('data.partition="iid"', "iid"),
+        ("data.name=some/file.npz", "some/file.npz"),
+        ("data.dir=a=b", "a=b"),
+    ],
+)
+def test_values_on_the_command_line_are_toml_or_a_bare_word(pair, value):
+    assert list(parse_changes([pair]).values()) == [value]
+
+
+@pytest.mark.parametrize("pair", ["rounds", "=3", ""])
+def test_a_change_needs_a_key_and_a_value(pair):
+    with pytest.raises(HeteroSelectError, match="key=value"):
+        parse_changes([pair])
+
+
+@pytest.mark.parametrize(
+    ("change", "named", "allowed"),
+    [
+        ({"selected": 101}, "selected", "at most clients"),
+        ({"clients": 0}, "clients", "greater than or equal to 1"),
+        ({"rounds": 0}, "rounds", "greater than or equal to 1"),
+        ({"rounds": 2.5}, "rounds", "integer"),
+        ({"seed": -1}, "seed", "greater than or equal to 0"),
+        ({"target": 90}, "target", "less than or equal to 1"),
+        ({"method.allocate.average": 0}, "method.allocate.average", "greater than 0"),
+        ({"method.allocate.average": 1.5}, "method.allocate.average", "less than or equal to 1"),
+        ({"method.allocate.minimum": 0.0}, "method.allocate.minimum", "greater than 0"),
+        ({"method.allocate.rule": "fair"}, "method.allocate.rule", "'adaptive', 'uniform' or 'waterfill'"),
+        ({"method.train.rate": float("nan")}, "method.train.rate", "finite"),
+        ({"method.train.foo": 1}, "method.train.foo", "steps, batch, momentum"),
+        ({"nothing": 1}, "nothing", "clients, selected, rounds"),
+        ({"rounds.x": 1}, "rounds", "integer"),
+        ({"world.bandwidth_min_mbps": 6}, "world", "bandwidth_max_mbps"),
+        ({"model.name": "vgg"}, "model.name", "'logistic', 'alexnet'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_is_allowed(change, named, allowed):
+    with pytest.raises(HeteroSelectError) as caught:
+        loaded(changes=change)
+    assert str(caught.value).startswith(named)
+    assert allowed in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_key_below_a_value_is_refused():
+    with pytest.raises(HeteroSelectError, match="rounds is not a group"):
+        loaded({"rounds": 5}, changes={"rounds.x": 1})
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("nope", "no preset 'nope'; allowed are cifar10, cifar100, mnist, tinyimagenet"),
+        ("missing.toml", "cannot be read"),
+    ],
+)
+def test_an_unknown_source(source, sentence):
+    with pytest.raises(HeteroSelectError, match=sentence):
+        loaded(source)
+
+
+def test_a_file_that_is_not_toml(tmp_path):
+    file = tmp_path / "broken.toml"
+    file.write_text("rounds = = 3")
+    with pytest.raises(HeteroSelectError, match="not valid TOML"):
+        loaded(file)
+
+
+@pytest.mark.parametrize("where", ["source", "argument"])
+def test_an_unknown_method(where):
+    source, method = ({"method": {"name": "magic"}}, None) if where == "source" else ("mnist", "magic")
+    with pytest.raises(HeteroSelectError, match="no method 'magic'; allowed are heteroselect, heteroselect-as-run"):
+        loaded(source, method=method)

@@ -1,0 +1,126 @@
+"""Replay: the authors' logs follow from our parts, and a log that does not is found out."""
+
+import json
+
+import pytest
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.replay import replay
+
+# The first two rounds of the authors' MNIST log (seed 42): a few figures as they published them.
+LOG = {
+    "config": {"dataset": "mnist", "psi": 0.4, "seed": 42, "variant": "adaptive"},
+    "fl_config": {
+        "num_clients": 100,
+        "clients_per_round": 10,
+        "num_rounds": 100,
+        "local_steps": 50,
+        "bw_min_mbps": 1.0,
+        "bw_max_mbps": 5.0,
+        "comp_min_s": 0.1,
+        "comp_max_s": 0.5,
+        "theta_total": 0.2,
+        "theta_floor": 0.08,
+        "warmup_rounds": 1,
+        "alpha_cos": 0.4,
+        "local_lr": 0.05,
+        "tau_0": 1.0,
+    },
+    "summary": {"model_params": 7850},
+    "rounds": [
+        {
+            "round": 1,
+            "tau": 0.995,
+            "lr_base": 0.04975,
+            "theta_t": 1.0,
+            "beta_t": 0.85,
+            "selected": [36, 94, 73, 59, 15, 5, 86, 69, 1, 96],
+            "scores_sel": [0.36786, 0.41195, 0.79014, 0.39395, 0.09372, 0.36673, 0.77784, 0.38318, 0.10209, 0.41406],
+            "theta_k": [0.89689, 1.0, 1.0, 0.96049, 0.2285, 0.89414, 1.0, 0.93424, 0.2489, 1.0],
+            "bw_mbps_sel": [3.187, 2.642, 2.301, 1.795, 3.057, 3.099, 1.102, 3.493, 1.849, 1.915],
+            "sim_time_s": 23.695,
+            "sim_traffic_mb": 0.25632,
+        }
+    ],
+}
+
+
+def written(tmp_path, log=LOG):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    return path
+
+
+def changed(**entry):
+    return {**LOG, "rounds": [{**LOG["rounds"][0], **entry}]}
+
+
+def test_a_round_of_the_authors_log_agrees(tmp_path):
+    result = replay(written(tmp_path))
+    assert result.passed
+    assert result.rounds == 1
+    assert max(result.deviations.values()) < 1e-3
+    assert result.deviations["theta_k"] > 0  # compared, not copied
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value"),
+    [
+        ("tau", 0.9901),
+        ("lr_base", 0.0499),
+        ("theta_t", 0.99),
+        ("beta_t", 0.86),
+        ("sim_time_s", 23.75),
+        ("sim_traffic_mb", 0.25663),
+        ("theta_k", [0.89689, 1.0, 1.0, 0.96049, 0.2285, 0.89414, 1.0, 0.93424, 0.2493, 1.0]),
+    ],
+)
+def test_one_wrong_number_is_found(tmp_path, quantity, value):
+    result = replay(written(tmp_path, changed(**{quantity: value})))
+    assert list(result.failures) == [quantity]
+    assert result.failures[quantity] == "round 1"
+
+
+def test_a_deviation_small_in_either_way_is_rounding(tmp_path):
+    small = [*LOG["rounds"][0]["theta_k"]]
+    small[4] += 1.5e-5
+    assert replay(written(tmp_path, changed(theta_k=small))).passed
+    assert replay(written(tmp_path, changed(sim_time_s=23.71))).passed
+
+
+def test_every_log_of_the_authors_agrees(shared):
+    logs = sorted((shared / "reference").glob("*.json"))
+    assert logs
+    for log in logs:
+        result = replay(log)
+        assert result.passed, (log.name, result.failures)
+        assert result.rounds == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (json.dumps(LOG)[:-40], "torn or not JSON"),
+        ("", "torn or not JSON"),
+        ("[]", "not a log of the authors' format"),
+        ("{}", "not a log of the authors' format"),
+        (json.dumps({**LOG, "rounds": []}), "not a log of the authors' format"),
+        (json.dumps({**LOG, "fl_config": {}}), "local_steps is missing"),
+        (json.dumps({**LOG, "rounds": [{"round": 1}]}), "selected is missing"),
+        (json.dumps({**LOG, "rounds": 3}), "not a log of the authors' format"),
+        (json.dumps(changed(scores_sel=[1.0])), "one score and one bandwidth a client"),
+        (json.dumps(changed(theta_k=[1.0])), "theta_k of round 1"),
+        (json.dumps(changed(selected=[100] * 10)), "not a log of the authors' format"),
+    ],
+)
+def test_another_format_is_refused_in_one_sentence(tmp_path, text, sentence):
+    path = tmp_path / "log.json"
+    path.write_text(text)
+    with pytest.raises(HeteroSelectError, match=sentence) as caught:
+        replay(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_log(tmp_path):
+    with pytest.raises(HeteroSelectError, match="cannot be read"):
+        replay(tmp_path / "none.json")

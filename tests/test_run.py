@@ -1,0 +1,333 @@
+"""A whole run from Python: the same bits again, whatever the threads; and a user's own everything."""
+
+import json
+import tomllib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+import heteroselect
+from heteroselect import methods
+from heteroselect.config import load
+from heteroselect.experiment import prepare
+from heteroselect.folder import CONFIG, MODEL, ROUNDS, SUMMARY
+from heteroselect.select import Cohort
+
+SMALL = {"clients": 12, "selected": 4, "rounds": 4, "target": 0.5, "method": {"train": {"steps": 6, "batch": 8}}}
+
+
+def blobs(count=360, classes=4, seed=3):
+    """Clouds of points around `classes` corners: learnable in a few steps."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, count)
+    return rng.normal(size=(count, 6)).astype(np.float32) + 2.5 * np.eye(classes, 6, dtype=np.float32)[y], y
+
+
+def small_run(**rest):
+    return heteroselect.run(SMALL, **({"data": blobs(), "threads": 1} | rest))
+
+
+class Noisy(nn.Module):
+    """Dropout as a module, as a function, and a bare random number: all of a user's habits at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Dropout(0.3))
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x):
+        hidden = nn.functional.dropout(self.body(x), 0.1, self.training)
+        return self.head(hidden + 0.01 * torch.randn_like(hidden) if self.training else hidden)
+
+
+def test_the_folder_holds_what_the_result_says(tmp_path):
+    result = small_run(out=tmp_path / "run")
+    folder = tmp_path / "run"
+    assert {path.name for path in folder.iterdir()} == {CONFIG, ROUNDS, SUMMARY, MODEL}
+    assert json.loads((folder / SUMMARY).read_text()) == result.summary
+    lines = [json.loads(line) for line in (folder / ROUNDS).read_text().splitlines()]
+    assert lines == result.rounds
+    weights = load_file(folder / MODEL)
+    assert {name: value.shape for name, value in weights.items()} == {
+        name: value.shape for name, value in result.model.items()
+    }
+    assert all(torch.equal(weights[name], value) for name, value in result.model.items())
+
+
+def test_a_line_has_the_promised_fields():
+    result = small_run()
+    names = (
+        "round accuracy loss_mean selected scores densities bandwidth_mbps seconds cumulative_seconds "
+        "bytes_up_paper tau theta beta learning_rate score_parts"
+    )
+    assert set(names.split()) <= set(result.rounds[0])
+    for number, line in enumerate(result.rounds, 1):
+        assert line["round"] == number
+        assert len(set(line["selected"])) == 4
+        for name in ("scores", "densities", "bandwidth_mbps"):
+            assert len(line[name]) == 4
+        assert set(line["score_parts"]) == {"loss", "diversity", "fairness", "staleness"}
+        assert line["bytes_up_paper"] == pytest.approx(sum(line["densities"]) * 4 * result.parameters)
+    seconds = [line["seconds"] for line in result.rounds]
+    assert result.rounds[-1]["cumulative_seconds"] == pytest.approx(sum(seconds))
+    assert result.rounds[0]["theta"] == 1.0
+    assert result.rounds[0]["densities"] == [1.0] * 4
+    assert result.rounds[1]["theta"] == pytest.approx(0.28)
+    assert result.rounds[-1]["theta"] == pytest.approx(0.12)
+
+
+def test_the_summary_has_the_promised_fields():
+    summary = small_run().summary
+    names = (
+        "method dataset seed rounds target peak_accuracy final_accuracy rounds_to_target seconds_to_target "
+        "megabytes_to_target total_seconds total_megabytes wall_seconds parameters model_sha256 "
+        "client_accuracy_mean client_accuracy_worst_tenth"
+    )
+    assert set(names.split()) <= set(summary)
+    assert summary["parameters"] == 6 * 4 + 4
+    assert 0 <= summary["client_accuracy_worst_tenth"] <= summary["client_accuracy_mean"] <= 1
+
+
+def test_it_learns_and_figures_to_target_are_cumulative():
+    result = small_run(rounds=6)
+    reached = result.rounds_to_target
+    assert reached is not None
+    until = result.rounds[:reached]
+    assert [line["accuracy"] >= 0.5 for line in until] == [False] * (reached - 1) + [True]
+    assert result.seconds_to_target == until[-1]["cumulative_seconds"]
+    assert result.megabytes_to_target == pytest.approx(sum(line["bytes_up_paper"] for line in until) / 1e6)
+    assert result.peak_accuracy == max(line["accuracy"] for line in result.rounds)
+    assert result.peak_accuracy > 0.8
+
+
+def test_a_target_never_reached_is_none():
+    summary = small_run(settings={"target": 1.0}, rounds=1).summary
+    assert summary["rounds_to_target"] is summary["seconds_to_target"] is summary["megabytes_to_target"] is None
+
+
+def test_the_same_config_gives_the_same_bits_and_another_seed_others():
+    first, again, other = small_run(), small_run(), small_run(seed=7)
+    assert first.model_sha256 == again.model_sha256 != other.model_sha256
+    assert first.rounds == again.rounds
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_do_not_matter_even_with_dropout(threads):
+    torch.rand(threads)  # the global generator stands somewhere else each time
+    one, many = small_run(model=Noisy), small_run(model=Noisy, threads=threads)
+    assert one.model_sha256 == many.model_sha256
+    assert one.rounds == many.rounds
+
+
+def test_a_run_leaves_torch_as_it_was():
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    small_run(model=Noisy)
+    assert torch.equal(before, torch.get_rng_state())
+    assert torch.get_num_threads() == threads
+
+
+def test_dropout_is_noticed_and_its_absence_too():
+    config = load(SMALL, methods=methods.SETTINGS)
+    assert prepare(config, data=blobs(), model=Noisy).task.draws
+    assert not prepare(config, data=blobs()).task.draws
+
+
+def test_alexnet_gives_the_same_bits_with_any_threads():
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (60, 3, 32, 32), np.uint8), rng.integers(0, 10, 60)
+    config = {"clients": 4, "selected": 3, "rounds": 2, "method": {"train": {"steps": 2, "batch": 4}}}
+    runs = [heteroselect.run(config | {"model": {"name": "alexnet"}}, data=pictures, threads=n) for n in (1, 2)]
+    assert runs[0].parameters == 2_781_514
+    assert runs[0].model_sha256 == runs[1].model_sha256
+
+
+def test_batch_norm_statistics_are_measured_at_clients_and_charged():
+    def model():
+        return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 4))
+
+    result = small_run(model=model)
+    # the model and its statistics go to three clients, the statistics come back: 7 + 7 + 6 batches
+    statistics = 4 * (8 + 8) + 8
+    model_bytes = 4 * result.parameters + statistics
+    assert result.rounds[0]["bytes_calibration"] == 3 * (model_bytes + statistics)
+    assert result.model["1.num_batches_tracked"] == 20 * len(result.rounds)
+    assert small_run().rounds[0]["bytes_calibration"] == 0
+
+
+def test_schedules_keep_their_horizon_when_a_run_stops_early():
+    whole, part = small_run(rounds=4), small_run(rounds=4, settings={"stop_after": 2})
+    assert part.rounds == whole.rounds[:2]
+    assert (part.summary["rounds"], part.rounds_run) == (4, 2)
+
+
+def test_stop_at_target_counts_rounds_held():
+    whole = small_run(rounds=8)
+    held = [line["accuracy"] >= 0.5 for line in whole.rounds]
+    stopped = small_run(rounds=8, settings={"stop_at_target": 2})
+    expected = next(t for t in range(2, 9) if held[t - 2] and held[t - 1])
+    assert stopped.rounds_run == expected
+    assert stopped.status == "stopped at target"
+
+
+def test_evaluations_can_be_spaced_out_without_changing_the_run():
+    whole, sparse = small_run(rounds=5), small_run(rounds=5, settings={"evaluate_every": 2})
+    assert [line["accuracy"] is not None for line in sparse.rounds] == [False, True, False, True, True]
+    assert sparse.model_sha256 == whole.model_sha256
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_the_shortest_horizons(rounds):
+    result = small_run(rounds=rounds)
+    assert [line["theta"] for line in result.rounds] == pytest.approx([1.0, 0.28][:rounds])
+
+
+@pytest.mark.parametrize(("clients", "selected"), [(1, 1), (5, 5), (5, 1)])
+def test_the_smallest_cohorts(clients, selected):
+    result = small_run(settings={"clients": clients, "selected": selected})
+    assert all(len(line["selected"]) == selected for line in result.rounds)
+    assert all(sum(line["weights"]) == pytest.approx(1) for line in result.rounds)
+
+
+def test_a_list_of_data_sets_is_one_client_each():
+    parts = [blobs(20 + 5 * k, seed=k) for k in range(6)]
+    result = small_run(data=parts, test=blobs(100, seed=99))
+    assert result.config.clients == 6
+    assert result.dataset == "own"
+
+
+def test_a_model_can_be_an_instance_and_is_left_alone():
+    model = nn.Linear(6, 4)
+    before = [p.detach().clone() for p in model.parameters()]
+    result = small_run(model=model)
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert not torch.equal(result.model["weight"], before[0])
+
+
+def test_a_loss_and_a_metric_of_ones_own():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 6)).astype(np.float32)
+    y = x @ np.arange(6, dtype=np.float32)
+
+    def r2(outputs, targets):
+        return 1 - float(((outputs - targets) ** 2).mean() / targets.var())
+
+    result = small_run(
+        data=(x, y),
+        model=lambda: nn.Sequential(nn.Linear(6, 1), nn.Flatten(0)),
+        loss=nn.functional.mse_loss,
+        metric=r2,
+        rounds=12,
+        settings={"data.partition": "iid"},
+    )
+    assert result.final_accuracy > 0.9
+    assert result.client_accuracy_mean is None
+
+
+class Lowest:
+    """A selector of one's own: whoever scores lowest."""
+
+    def select(self, scores, size, moment, rng):
+        return Cohort(np.argsort(scores, kind="stable")[:size], np.ones(size))
+
+
+def test_a_part_of_ones_own_takes_ten_lines():
+    mine = replace(methods.get("heteroselect"), name="lowest", select=Lowest())
+    result = small_run(method=mine)
+    assert result.method == "lowest"
+    assert all(0.0 in line["scores"] for line in result.rounds)  # the lowest score is 0 and is always there
+    assert all(line["tau"] is None for line in result.rounds)
+
+
+def test_the_method_as_run_runs_and_differs(tmp_path):
+    text, run = small_run(), small_run(method="heteroselect-as-run", out=tmp_path / "run")
+    assert run.method == "heteroselect-as-run"
+    assert run.model_sha256 != text.model_sha256
+    assert run.rounds[0]["score_parts"]["fairness"] == 1.0
+    assert run.rounds[0]["score_parts"]["staleness"] == pytest.approx(0.5 * np.log(2))
+    assert tomllib.loads((tmp_path / "run" / CONFIG).read_text())["method"]["train"]["rate_rule"] == "score"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"method.allocate.rule": "uniform"},
+        {"method.allocate.rule": "uniform", "method.allocate.ceiling": "none"},
+        {"method.allocate.rule": "waterfill", "method.allocate.ceiling": "strict"},
+        {"method.train.proximal": 0.0},
+        {"data.dominant_fraction": 0.8},
+        {"method.score.loss_weight": 0.0},
+        {"method.score.diversity_weight": 0.0},
+        {"method.score.fairness_weight": 0.0, "method.score.staleness_weight": 0.0},
+        {"method.compress.curvature_layers": 0},
+        {"method.compress.decay": "static"},
+        {"method.train.rate_rule": "score"},
+        {"method.aggregate.weights": "uniform"},
+        {"method.aggregate.weights": "unbiased"},
+        {"world.stress": "inverse"},
+        {"world.stress": "permuted"},
+    ],
+)
+def test_every_ablation_is_a_setting_and_changes_the_run(change):
+    plain, ablated = small_run(model=Noisy), small_run(model=Noisy, settings=change)
+    assert plain.model_sha256 != ablated.model_sha256 or plain.rounds != ablated.rounds
+
+
+def test_stress_puts_the_highest_loss_on_the_slowest_link():
+    only_loss = {f"method.score.{part}_weight": 0.0 for part in ("diversity", "fairness", "staleness")}
+    result = small_run(settings={"world.stress": "permuted", "selected": 12, **only_loss})
+    for line in result.rounds:
+        by_score = [speed for _, speed in sorted(zip(line["scores"], line["bandwidth_mbps"], strict=True))]
+        assert by_score == sorted(by_score, reverse=True)
+        assert 1 <= by_score[-1] < by_score[0] <= 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"settings": {"selected": 13}}, "selected must be at most clients"),
+        ({"data": [blobs(9), blobs(9)], "test": blobs(9)}, "selected: allowed is at most the number of clients"),
+        ({"data": [blobs(9)] * 5}, "needs a test set"),
+        ({"data": 3}, "data: allowed are"),
+        ({"threads": 0}, "--threads"),
+        ({"device": "tpu"}, "--device"),
+        ({"data": (np.zeros((30, 6)), np.linspace(0, 1, 30))}, "data.partition must be iid"),
+        (
+            {"data": (np.zeros((30, 6)), np.linspace(0, 1, 30)), "settings": {"data.partition": "iid"}},
+            "need a loss and a metric",
+        ),
+        ({"data": None, "settings": {"data.name": "own"}}, "handed over in Python"),
+        ({"settings": {"model.name": "own"}}, "handed over in Python"),
+        ({"settings": {"model.name": "alexnet"}}, "takes images"),
+        ({"settings": {"clients": 400}}, "clients"),
+    ],
+)
+def test_what_cannot_be_run_says_why(arguments, sentence):
+    with pytest.raises(heteroselect.HeteroSelectError, match=sentence):
+        small_run(**arguments)
+
+
+def test_a_folder_with_a_run_is_never_overwritten(tmp_path):
+    small_run(out=tmp_path / "run", rounds=1)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    with pytest.raises(heteroselect.HeteroSelectError, match="already holds a run"):
+        small_run(out=tmp_path / "run", rounds=2)
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+
+
+def test_initial_weights_come_from_the_seed():
+    config = load(SMALL, methods=methods.SETTINGS)
+    first, second = (prepare(config, data=blobs(), model=Noisy).weights.sha256() for _ in range(2))
+    other = prepare(config.model_copy(update={"seed": 5}), data=blobs(), model=Noisy).weights.sha256()
+    assert first == second != other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [42, 43, 44])
+def test_mnist_reaches_the_papers_target(seed):
+    result = heteroselect.run("mnist", seed=seed, settings={"stop_after": 8})
+    assert result.rounds_to_target is not None
+    assert result.rounds_to_target <= 8

@@ -1,0 +1,55 @@
+"""The devices' speed: one draw a run, from the run's streams or as in the authors' runs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from heteroselect.streams import Streams
+from heteroselect.world import Devices
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected"),
+    [
+        # RandomState(seed + 9999).uniform(0.1, 0.5, 100), entries 0, 1, 2, 3 and 99
+        (42, [0.2962415148487968, 0.1622723319897455, 0.4390258434009807, 0.4834251582180019, 0.33488414294725677]),
+        (43, [0.3606922912250379, 0.2155833169121396, 0.3206133534129678, 0.4574931877204641, 0.39592582065225435]),
+    ],
+)
+def test_the_authors_devices(seed, expected):
+    seconds = Devices(draw="authors").step_seconds(100, Streams(seed))
+    assert seconds.shape == (100,)
+    assert_allclose(seconds[[0, 1, 2, 3, 99]], expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("draw", ["streams", "authors"])
+def test_devices_fill_their_range(draw):
+    seconds = Devices(0.2, 0.6, draw).step_seconds(2000, Streams(1))
+    assert 0.2 <= seconds.min() < 0.202
+    assert 0.598 < seconds.max() <= 0.6
+    # 2,000 draws of a standard deviation of 0.4/√12 s
+    assert abs(seconds.mean() - Devices(0.2, 0.6).mean) < 4 * 0.4 / np.sqrt(12 * 2000)
+
+
+@pytest.mark.parametrize("draw", ["streams", "authors"])
+def test_a_seed_gives_one_set_of_devices_and_another_seed_another(draw):
+    first, again, other = (Devices(draw=draw).step_seconds(20, Streams(seed)) for seed in (1, 1, 2))
+    assert_array_equal(first, again)
+    assert (first != other).all()
+
+
+def test_the_two_draws_differ():
+    streams, authors = (Devices(draw=draw).step_seconds(20, Streams(42)) for draw in ("streams", "authors"))
+    assert (streams != authors).all()
+
+
+@pytest.mark.parametrize("draw", ["streams", "authors"])
+def test_no_global_generator_is_touched(draw):
+    before = np.random.get_state()[1].copy()
+    Devices(draw=draw).step_seconds(20, Streams(42))
+    assert_array_equal(np.random.get_state()[1], before)
+
+
+def test_devices_of_one_speed():
+    assert_allclose(Devices(0.3, 0.3).step_seconds(4, Streams(1)), 0.3)
+    assert Devices().mean == pytest.approx(0.3)
