@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -196,3 +197,12 @@ def test_ctrl_c_leaves_a_valid_folder(here):
     assert summary["rounds_run"] == len(lines) < 100
     assert summary["final_accuracy"] == lines[-1]["accuracy"]
     assert (here / "cut" / MODEL).is_file()
+
+
+def test_the_settings_page_is_what_the_command_prints(call):
+    code, out, _ = call("settings", "--markdown")
+    assert code == 0
+    page = Path(__file__).parents[1] / "docs" / "settings.md"
+    assert out.strip() in page.read_text(encoding="utf-8")
+    assert "method.train.steps = 50" in call("settings", "method.train")[1]
+    assert call("settings", "nope")[0] == 2

@@ -5,8 +5,9 @@ import tomllib
 import pytest
 
 from heteroselect import methods
-from heteroselect.config import Config, load, parse_changes, presets
+from heteroselect.config import load, parse_changes, presets, to_toml
 from heteroselect.errors import HeteroSelectError
+from heteroselect.settings import Config, describe
 
 
 def loaded(source="mnist", **rest) -> Config:
@@ -35,12 +36,12 @@ def test_defaults_are_the_papers_hyper_parameters():
 @pytest.mark.parametrize("name", ["mnist", "cifar10", "cifar100", "tinyimagenet"])
 def test_a_preset_survives_being_written_and_read(name):
     config = loaded(name)
-    assert loaded(tomllib.loads(config.to_toml())) == config
+    assert loaded(tomllib.loads(to_toml(config))) == config
     assert name in presets()
 
 
 def test_written_settings_are_complete():
-    tables = tomllib.loads(loaded().to_toml())
+    tables = tomllib.loads(to_toml(loaded()))
     assert set(tables) == set(Config.model_fields)
     assert set(tables["method"]["allocate"]) == set(type(Config().method.allocate).model_fields)
 
@@ -66,7 +67,7 @@ def test_a_file_beats_the_method_it_names_itself():
 
 
 def test_changing_the_method_of_a_complete_file_takes_the_old_ones_settings_back():
-    complete = tomllib.loads(loaded(method="heteroselect-as-run", changes={"method.train.steps": 7}).to_toml())
+    complete = tomllib.loads(to_toml(loaded(method="heteroselect-as-run", changes={"method.train.steps": 7})))
     config = loaded(complete, method="heteroselect")
     assert config == loaded(changes={"method.train.steps": 7})
 
@@ -97,21 +98,21 @@ def test_a_change_needs_a_key_and_a_value(pair):
     ("change", "named", "allowed"),
     [
         ({"selected": 101}, "selected", "at most clients"),
-        ({"clients": 0}, "clients", "greater than or equal to 1"),
-        ({"rounds": 0}, "rounds", "greater than or equal to 1"),
-        ({"rounds": 2.5}, "rounds", "integer"),
-        ({"seed": -1}, "seed", "greater than or equal to 0"),
-        ({"target": 90}, "target", "less than or equal to 1"),
-        ({"method.allocate.average": 0}, "method.allocate.average", "greater than 0"),
-        ({"method.allocate.average": 1.5}, "method.allocate.average", "less than or equal to 1"),
-        ({"method.allocate.minimum": 0.0}, "method.allocate.minimum", "greater than 0"),
-        ({"method.allocate.rule": "fair"}, "method.allocate.rule", "'adaptive', 'uniform' or 'waterfill'"),
-        ({"method.train.rate": float("nan")}, "method.train.rate", "finite"),
+        ({"clients": 0}, "clients", "a whole number ≥ 1"),
+        ({"rounds": 0}, "rounds", "a whole number ≥ 1"),
+        ({"rounds": 2.5}, "rounds", "a whole number ≥ 1"),
+        ({"seed": -1}, "seed", "a whole number ≥ 0"),
+        ({"target": 90}, "target", "a number ≥ 0 and ≤ 1"),
+        ({"method.allocate.average": 0}, "method.allocate.average", "a number > 0 and ≤ 1"),
+        ({"method.allocate.average": 1.5}, "method.allocate.average", "a number > 0 and ≤ 1"),
+        ({"method.allocate.minimum": 0.0}, "method.allocate.minimum", "a number > 0 and ≤ 1"),
+        ({"method.allocate.rule": "fair"}, "method.allocate.rule", "adaptive, uniform or waterfill"),
+        ({"method.train.rate": float("nan")}, "method.train.rate", "a number > 0"),
         ({"method.train.foo": 1}, "method.train.foo", "steps, batch, momentum"),
         ({"nothing": 1}, "nothing", "clients, selected, rounds"),
-        ({"rounds.x": 1}, "rounds", "integer"),
+        ({"rounds.x": 1}, "rounds", "a whole number"),
         ({"world.bandwidth_min_mbps": 6}, "world", "bandwidth_max_mbps"),
-        ({"model.name": "vgg"}, "model.name", "'logistic', 'alexnet'"),
+        ({"model.name": "vgg"}, "model.name", "logistic, alexnet"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_is_allowed(change, named, allowed):
@@ -151,3 +152,11 @@ def test_an_unknown_method(where):
     source, method = ({"method": {"name": "magic"}}, None) if where == "source" else ("mnist", "magic")
     with pytest.raises(HeteroSelectError, match="no method 'magic'; allowed are heteroselect, heteroselect-as-run"):
         loaded(source, method=method)
+
+
+def test_every_setting_is_described():
+    listed = {setting.key: setting for setting in describe()}
+    assert listed["method.allocate.average"].allowed == "a number > 0 and ≤ 1"
+    assert listed["method.train.steps"].default == 50
+    assert listed["data.augment"].allowed == "true or false"
+    assert all(setting.meaning for setting in listed.values())

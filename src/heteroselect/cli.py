@@ -12,14 +12,15 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from heteroselect import methods
-from heteroselect.config import Config, load, parse_changes, presets
+from heteroselect.config import load, parse_changes, presets, to_toml
 from heteroselect.data import download, sources
 from heteroselect.errors import HeteroSelectError
 from heteroselect.experiment import prepare
 from heteroselect.folder import CONFIG, ROUNDS, SUMMARY, RunFolder, numbered, read_rounds, read_summary
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
-from heteroselect.run import Line, choose_device, choose_threads, play
+from heteroselect.run import Line, choose_device, choose_threads, play, settings_of
+from heteroselect.settings import Config, describe
 from heteroselect.version import __version__
 
 app = typer.Typer(
@@ -78,13 +79,13 @@ def run(
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
-    config = load(preset, methods=methods.SETTINGS, method=method, changes=changes)
+    config = settings_of(preset, method=method, changes=changes)
     chosen, workers = choose_device(device), choose_threads(threads)
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
     experiment = prepare(config, device=chosen)
     path = out_dir or numbered(Path("runs"), f"{Path(experiment.federation.name).stem}-{config.method.name}")
-    folder = RunFolder.create(path, experiment.config.to_toml())
+    folder = RunFolder.create(path, to_toml(experiment.config))
     with _watching(config, quiet=quiet) as watch:
         result = play(experiment, folder, threads=workers, device=chosen, watch=watch)
     if as_json:
@@ -201,7 +202,20 @@ def data(
 @app.command("presets")
 def list_presets() -> None:
     """List the ready experiments."""
-    out.print(tables.presets_table({name: load(name, methods=methods.SETTINGS) for name in presets()}))
+    out.print(tables.presets_table({name: settings_of(name) for name in presets()}))
+
+
+@app.command()
+def settings(
+    prefix: Annotated[str, typer.Argument(help="Only those whose name starts so, as in method.train.")] = "",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print them as a Markdown page.")] = False,
+) -> None:
+    """List every setting: its default, what is allowed, and what it means."""
+    found = [setting for setting in describe() if setting.key.startswith(prefix)]
+    if not found:
+        groups = sorted({setting.key.rpartition(".")[0] for setting in describe()} - {""})
+        raise HeteroSelectError(f"settings: none starts with {prefix!r}; the groups are {', '.join(groups)}.")
+    typer.echo(tables.settings_page(found) if markdown else tables.settings_text(found))
 
 
 @app.command("methods")

@@ -1,202 +1,25 @@
-"""Every setting of a run, typed and checked: TOML in, TOML out.
+"""From presets, files and the command line to checked settings: TOML in, TOML out.
 
-The groups are the rooms of the house. `load` lays presets, a method's own settings and the user's changes
-over the defaults; whatever is wrong is said in one sentence that names the setting and what is allowed.
+`load` lays a preset or file, a method's own settings and the user's changes over the defaults; whatever is
+wrong is said in one sentence that names the setting and what is allowed.
 """
 
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError
 
 from heteroselect.errors import HeteroSelectError
-
-Fraction = Annotated[float, Field(ge=0, le=1)]
-Density = Annotated[float, Field(gt=0, le=1)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
-CountOrNone = Annotated[int, Field(ge=0)]
+from heteroselect.settings import Config, allowed, find
 
 
-class Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class DataSettings(Group):
-    """`name` is mnist, cifar10, cifar100, tinyimagenet or the path of an .npz file; `dir` is where it lies
-    (empty: the usual places). `variant = "authors"` draws the partition as the paper's authors did."""
-
-    name: str = "mnist"
-    dir: str = ""
-    partition: Literal["dominant", "missing", "dirichlet", "iid", "shards"] = "dominant"
-    variant: Literal["disjoint", "authors"] = "disjoint"
-    dominant_fraction: Fraction = 0.4
-    missing_classes: CountOrNone = 40
-    dirichlet_alpha: Positive = 0.5
-    shards_per_client: Count = 2
-    augment: bool = True
-    test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
-
-
-class ModelSettings(Group):
-    name: Literal["logistic", "alexnet", "resnet9", "resnet18", "own"] = "logistic"
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.5
-
-
-class WorldSettings(Group):
-    """Links in Mb/s, devices in seconds a step. `budget_seconds = 0` takes the round of an average client."""
-
-    bandwidth_min_mbps: Positive = 1.0
-    bandwidth_max_mbps: Positive = 5.0
-    stress: Literal["none", "inverse", "permuted"] = "none"
-    step_seconds_min: NotNegative = 0.1
-    step_seconds_max: NotNegative = 0.5
-    devices: Literal["streams", "authors"] = "streams"
-    budget_seconds: NotNegative = 0.0
-
-    @model_validator(mode="after")
-    def _in_order(self) -> "WorldSettings":
-        if self.bandwidth_min_mbps > self.bandwidth_max_mbps:
-            raise ValueError("bandwidth_min_mbps must not exceed bandwidth_max_mbps")
-        if self.step_seconds_min > self.step_seconds_max:
-            raise ValueError("step_seconds_min must not exceed step_seconds_max")
-        return self
-
-
-class ScoreSettings(Group):
-    """Eqs 1 to 5. A weight of 0 takes a part out of the score."""
-
-    loss_weight: NotNegative = 1.0
-    diversity_weight: NotNegative = 0.3
-    fairness_weight: NotNegative = 0.2
-    staleness_weight: NotNegative = 0.2
-    staleness_gamma: Positive = 0.5
-    batches: Count = 8
-    augmented: bool = False
-    constant: Fraction = 0.5
-    fairness_start: Annotated[float, Field(ge=-1, le=1)] = 0.0
-    raw_staleness: bool = False
-    consensus_keep: Annotated[float, Field(ge=0, lt=1)] = 0.9
-
-
-class SelectSettings(Group):
-    """Eq. 6."""
-
-    temperature: Positive = 1.0
-    decay: Annotated[float, Field(ge=0, lt=1)] = 0.5
-
-
-class AllocateSettings(Group):
-    """Eqs 7 and 8."""
-
-    rule: Literal["adaptive", "uniform", "waterfill"] = "adaptive"
-    ceiling: Literal["paper", "strict", "none"] = "paper"
-    warmup: Literal["full", "allocated"] = "full"
-    warmup_rounds: CountOrNone = 1
-    average: Density = 0.2
-    amplitude: Fraction = 0.4
-    floor: Density = 0.08
-    minimum: Density = 0.005
-    index: Literal["after-warmup", "equation"] = "after-warmup"
-    exact: bool = False
-
-
-class TrainSettings(Group):
-    """FedProx and eq. 12. `clip = 0` does not clip."""
-
-    steps: Count = 50
-    batch: Count = 32
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    proximal: NotNegative = 0.1
-    clip: NotNegative = 2.0
-    rate: Positive = 0.05
-    rate_decay: Fraction = 0.5
-    rate_rule: Literal["shared", "score"] = "shared"
-    rate_cap: Positive = 0.15
-
-
-class CompressSettings(Group):
-    """Eqs 9 to 11. `curvature_layers = 0` is plain magnitude top-κ."""
-
-    rounding: Literal["ceil", "floor"] = "ceil"
-    curvature_layers: CountOrNone = 3
-    curvature_exploration: Fraction = 0.2
-    curvature_probes: Count = 1
-    curvature_floor: Positive = 1e-6
-    curvature_ranking: Literal["global", "within-layer"] = "global"
-    curvature_scope: Literal["model", "layers"] = "model"
-    curvature_damping: Literal["floor", "median"] = "floor"
-    decay: Literal["adaptive", "static"] = "adaptive"
-    decay_min: Fraction = 0.85
-    decay_max: Fraction = 0.97
-    decay_static: Fraction = 0.9
-    keep_unweighted: bool = False
-
-
-class AggregateSettings(Group):
-    """Eqs 13 and 14, and batch-norm statistics."""
-
-    weights: Literal["score", "uniform", "unbiased"] = "score"
-    weight_floor: NotNegative = 0.0
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.5
-    calibration_batches: CountOrNone = 20
-    calibration_clients: Count = 3
-    calibration_split: Literal["evenly", "in-turn"] = "evenly"
-
-
-class MethodSettings(Group):
-    name: str = "heteroselect"
-    score: ScoreSettings = ScoreSettings()
-    select: SelectSettings = SelectSettings()
-    allocate: AllocateSettings = AllocateSettings()
-    train: TrainSettings = TrainSettings()
-    compress: CompressSettings = CompressSettings()
-    aggregate: AggregateSettings = AggregateSettings()
-
-
-class PaperRow(Group):
-    """The figures the paper gives for this experiment; a target the paper never reached is left out."""
-
-    source: str = ""
-    peak_accuracy: Fraction | None = None
-    final_accuracy: Fraction | None = None
-    rounds_to_target: int | None = None
-    seconds_to_target: float | None = None
-    megabytes_to_target: float | None = None
-    parameters: int | None = None
-
-
-class Config(Group):
-    """`rounds` is the horizon T of all schedules; `stop_after` (a round) and `stop_at_target` (a number of
-    rounds held) end a run earlier without changing them, and 0 switches them off."""
-
-    clients: Count = 100
-    selected: Count = 10
-    rounds: Count = 100
-    seed: CountOrNone = 42
-    target: Fraction = 0.9
-    stop_after: CountOrNone = 0
-    stop_at_target: CountOrNone = 0
-    evaluate_every: Count = 1
-    data: DataSettings = DataSettings()
-    model: ModelSettings = ModelSettings()
-    world: WorldSettings = WorldSettings()
-    method: MethodSettings = MethodSettings()
-    paper: tuple[PaperRow, ...] = ()
-
-    @model_validator(mode="after")
-    def _cohort_fits(self) -> "Config":
-        if self.selected > self.clients:
-            raise ValueError(f"selected must be at most clients, which is {self.clients}, not {self.selected}")
-        return self
-
-    def to_toml(self) -> str:
-        return tomli_w.dumps(self.model_dump(exclude_none=True))
+def to_toml(config: Config) -> str:
+    """Every setting, defaults included."""
+    return tomli_w.dumps(config.model_dump(exclude_none=True))
 
 
 def presets() -> dict[str, dict[str, Any]]:
@@ -302,8 +125,9 @@ def _explain(error: ValidationError) -> NoReturn:
     elif first["type"] == "value_error":
         text = f"{where + ': ' if where else ''}{first['ctx']['error']}."
     else:
-        allowed = first["msg"].removeprefix("Input should be ")
-        text = f"{where}: allowed is {allowed}, not {first['input']!r}."
+        field = find(where)
+        rule = allowed(field) if field else first["msg"].removeprefix("Input should be ")
+        text = f"{where}: allowed is {rule}, not {first['input']!r}."
     raise HeteroSelectError(text) from None
 
 

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from heteroselect import methods, models
 from heteroselect.client import Client, Task
-from heteroselect.config import Config
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.federation import Federation, deal, own_federation, own_source
@@ -22,6 +21,7 @@ from heteroselect.flat import FlatModel, Loss, Weights
 from heteroselect.method import Method
 from heteroselect.population import Population
 from heteroselect.round import Server
+from heteroselect.settings import Config
 from heteroselect.streams import Streams, draws_from, seeded_construction
 from heteroselect.world import Devices, Links, World
 from heteroselect.world.clock import time_budget

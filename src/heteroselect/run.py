@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from heteroselect import methods
-from heteroselect.config import Config, load
+from heteroselect.config import load, to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import client_accuracies, worst_tenth
 from heteroselect.experiment import Experiment, Metric, prepare
@@ -21,6 +21,7 @@ from heteroselect.folder import RunFolder
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.round import Record, play_round
+from heteroselect.settings import Config
 from heteroselect.simulate.engine import Simulator
 from heteroselect.version import __version__
 
@@ -73,9 +74,7 @@ def run(
     """
     changes = dict(settings or {})
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
-    source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
-    name = method if isinstance(method, str) else None
-    checked = load(source, methods=methods.SETTINGS, method=name, changes=changes)
+    checked = settings_of(config, method=method if isinstance(method, str) else None, changes=changes)
     device, threads = choose_device(device), choose_threads(threads)
     experiment = prepare(
         checked,
@@ -87,8 +86,19 @@ def run(
         metric=metric,
         device=device,
     )
-    folder = RunFolder.create(Path(out), experiment.config.to_toml()) if out is not None else None
+    folder = RunFolder.create(Path(out), to_toml(experiment.config)) if out is not None else None
     return play(experiment, folder, threads=threads, device=device, watch=watch)
+
+
+def settings_of(
+    config: str | Path | Mapping[str, Any] | Config = "mnist",
+    *,
+    method: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Config:
+    """Every setting of a preset, a TOML file, a mapping or a Config, with a method and changes laid over it."""
+    source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
+    return load(source, methods=methods.SETTINGS, method=method, changes=changes)
 
 
 def play(

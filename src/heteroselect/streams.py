@@ -79,12 +79,18 @@ class draws_from(TorchDispatchMode):  # type: ignore[no-untyped-call]  # noqa: N
             return func(*args, **kwargs)
         self.used = True
         seeded = _seeded_overload(func)
-        if seeded is not None:
+        if seeded is not None and _device(args, kwargs).type == self.generator.device.type:
             return seeded(*args, **{**kwargs, "generator": self.generator})
         seed = int(torch.randint(2**62, (), generator=self.generator, device=self.generator.device))
         with _default_generator, torch.random.fork_rng():
             torch.random.manual_seed(seed)
             return func(*args, **kwargs)
+
+
+def _device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.device:
+    """Where an operator will run: on its first tensor's device, else on the one it is told."""
+    tensor = next((a for a in args if isinstance(a, torch.Tensor)), None)
+    return tensor.device if tensor is not None else torch.device(kwargs.get("device") or "cpu")
 
 
 @cache

@@ -1,6 +1,7 @@
 """The round's budget θ_t (eq. 7): a warm-up, then half a cosine."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ def test_after_the_warmup_the_budget_runs_from_28_to_12_percent():
     assert thetas[1] == pytest.approx(0.2 * (1 + 0.4))
     assert thetas[50] == pytest.approx(0.2)  # round 51 of 2…100 is the middle, and cos(π/2) = 0
     assert thetas[99] == pytest.approx(0.2 * (1 - 0.4))
-    assert all(a > b for a, b in zip(thetas, thetas[1:], strict=False))
+    assert all(a > b for a, b in pairwise(thetas))
 
 
 def test_eq_7_by_hand():

@@ -128,5 +128,5 @@ def test_staleness_is_stretched_even_where_a_constant_would_not_be():
 def test_staleness_rises_with_the_wait_within_its_bounds(last_round):
     values = staleness(100, last_round)
     assert ((values >= 0) & (values <= 1)).all()
-    waits, index = np.unique(-last_round, return_index=True)
-    assert (np.diff(values[index]) > 0).all()
+    by_wait = np.unique(-last_round, return_index=True)[1]
+    assert (np.diff(values[by_wait]) > 0).all()

@@ -1,6 +1,7 @@
 """A sparse update: the kept coordinates of a vector and where they stood."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,11 @@ class Update:
             vector[self.positions] += np.float32(weight) * self.values
 
     def norm(self) -> float:
-        return norm(self.values)
+        return self._norm
+
+    @cached_property
+    def _norm(self) -> float:
+        return norm(self.values)  # asked for every round, computed once
 
     def dot(self, vector: Values) -> float:
         picked = vector if self.is_dense else vector[self.positions]

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from heteroselect.config import MethodSettings, load
+from heteroselect.config import load
 from heteroselect.method import Method
 from heteroselect.methods import heteroselect
+from heteroselect.settings import MethodSettings
 
 
 @dataclass(frozen=True)

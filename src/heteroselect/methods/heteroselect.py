@@ -10,10 +10,10 @@ from typing import Any
 from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
 from heteroselect.allocate import Allocator, Budget
 from heteroselect.compress import ErrorMemory, TopK
-from heteroselect.config import MethodSettings
 from heteroselect.method import Method
 from heteroselect.score import Informativeness
 from heteroselect.select import Softmax
+from heteroselect.settings import MethodSettings
 from heteroselect.train import FedProx, Rate
 
 AS_RUN: dict[str, Any] = {

@@ -8,8 +8,8 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from heteroselect.config import PaperRow
 from heteroselect.errors import HeteroSelectError
+from heteroselect.settings import PaperRow
 
 FORMATS = (".png", ".svg", ".pdf")
 _OURS, _THEIRS, _QUIET = "#1f5fa8", "#d1495b", "#8a8f98"

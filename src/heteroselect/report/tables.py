@@ -6,8 +6,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from heteroselect.config import Config, PaperRow
 from heteroselect.replay import QUANTITIES, Replay
+from heteroselect.settings import Config, PaperRow, Setting
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -99,3 +99,18 @@ def presets_table(presets: Mapping[str, Config]) -> Table:
         }.get(data.partition, data.partition)
         table.add_row(name, data.name, detail, config.model.name, f"{config.target:.0%}", peak)
     return table
+
+
+def settings_text(settings: Sequence[Setting]) -> str:
+    """A list for the terminal, as it would stand in a file."""
+    return "\n".join(f"{one.key} = {_value(one)}    ({one.allowed})\n    {one.meaning}" for one in settings)
+
+
+def settings_page(settings: Sequence[Setting]) -> str:
+    """The same list as Markdown."""
+    rows = [f"| `{one.key}` | {_value(one)} | {one.allowed} | {one.meaning} |" for one in settings]
+    return "\n".join(["| setting | default | allowed | meaning |", "|---|---|---|---|", *rows])
+
+
+def _value(setting: Setting) -> str:
+    return str(setting.default).lower() if isinstance(setting.default, bool) else str(setting.default)
