@@ -109,7 +109,7 @@ def test_the_gradient_is_that_of_ordinary_autograd() -> None:
     value = nn.functional.cross_entropy(module(batch()[0]), batch()[1])
     ordinary = torch.cat([g.flatten() for g in torch.autograd.grad(value, list(module.parameters()))])
     found = model.backward(nn.functional.cross_entropy, *batch())
-    assert found == pytest.approx(float(value), rel=1e-6)
+    assert found == pytest.approx(value.item(), rel=1e-6)
     assert torch.allclose(model.gradient, ordinary, rtol=1e-5, atol=1e-7)
     assert ordinary.norm() > 0.1
 

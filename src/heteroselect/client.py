@@ -3,7 +3,7 @@
 Both engines call these three functions; only who carries the messages differs.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,17 +21,17 @@ from heteroselect.flat import FlatModel, Loss
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.population import Reals
-from heteroselect.streams import Streams, draws_from
+from heteroselect.streams import Draws, Streams, drawing_from
 
 
 @dataclass(frozen=True)
 class Task:
-    """What every client is told of the job once: the loss, how to read the inputs, and whether the model
-    draws random numbers while it trains (dropout)."""
+    """What every client is told of the job once: the loss, how to read the inputs, and how the model draws
+    random numbers while it trains (dropout)."""
 
     loss: Loss
     pixels: Pixels | None
-    draws: bool
+    draws: Draws = Draws()
 
 
 @dataclass
@@ -114,9 +114,8 @@ class Client:
     def _randomness(
         self, round: int, model: FlatModel, task: Task, purpose: str = "dropout"
     ) -> AbstractContextManager[object]:
-        if not task.draws:
-            return nullcontext()
-        return draws_from(self.streams.torch(purpose, round=round, client=self.id, device=model.device))
+        generator = self.streams.torch(purpose, round=round, client=self.id, device=model.device)
+        return drawing_from(generator, task.draws)
 
 
 def _loss(model: FlatModel, task: Task, x: Tensor, y: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from heteroselect.method import Method
 from heteroselect.population import Population
 from heteroselect.round import Server
 from heteroselect.settings import Config
-from heteroselect.streams import Streams, draws_from, seeded_construction
+from heteroselect.streams import Draws, Streams, seeded_construction, watch_draws
 from heteroselect.world import Devices, Links, World
 from heteroselect.world.clock import time_budget
 
@@ -73,7 +73,7 @@ def prepare(
     task = Task(
         loss=loss or nn.functional.cross_entropy,
         pixels=federation.pixels,
-        draws=_draws(flat, federation, streams),
+        draws=_draws(flat, federation),
     )
     return Experiment(
         config=config,
@@ -149,15 +149,15 @@ def _module(
         return config, model()
 
 
-def _draws(model: FlatModel, federation: Federation, streams: Streams) -> bool:
-    """Whether a training step draws random numbers; seeding costs time, and most models need none."""
-    first = federation.test.x[:2]
+def _draws(model: FlatModel, federation: Federation) -> Draws:
+    """How a training step draws random numbers, seen in a dry run of two examples."""
+    x = to_inputs(federation.test.x[:2], federation.pixels, model.device)
     weights = model.weights()
     model.module.train()
-    with torch.no_grad(), draws_from(streams.torch("dry run", device=model.device)) as draws:
-        model.module(to_inputs(first, federation.pixels, model.device))
-    model.load(weights)
-    return bool(draws.used)
+    with torch.no_grad():
+        draws = watch_draws(lambda: model.module(x))
+    model.load(weights)  # batch norm has counted the two
+    return draws
 
 
 def _world(config: Config, method: Method, size: int, streams: Streams) -> World:

@@ -6,7 +6,7 @@ the order in which clients finish, nor on a restart.
 
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -54,22 +55,82 @@ def seeded_construction(streams: Streams) -> Iterator[None]:
         yield
 
 
+@dataclass(frozen=True)
+class Draws:
+    """Which torch functions a model draws random numbers with, as a dry run saw it (`watch_draws`).
+
+    `hidden` is a draw outside every torch function, as TorchScript makes them.
+    """
+
+    functions: frozenset[Any] = frozenset()
+    hidden: bool = False
+
+
+def watch_draws(call: Callable[[], object]) -> Draws:
+    """Run `call` once and note what in it draws random numbers; the global generator is not touched."""
+    functions: set[Any] = set()
+    attributed = 0
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            nonlocal attributed
+            before = operators.drawn
+            result = func(*args, **(kwargs or {}))
+            if operators.drawn > before:
+                functions.add(func)
+                attributed += operators.drawn - before
+            return result
+
+    with _SeededOperators(torch.Generator()) as operators, Watch():
+        call()
+    return Draws(frozenset(functions), hidden=operators.drawn > attributed)
+
+
+@contextmanager
+def drawing_from(generator: torch.Generator, draws: Draws) -> Iterator[None]:
+    """Every random number that torch draws inside comes from `generator`.
+
+    A user's own nn.Dropout, a functional dropout or torch.rand in `forward` are all covered. Modes are local to
+    a thread: clients in a pool do not mix. Only the functions that do draw pay for it.
+    """
+    if draws.hidden:
+        with _SeededOperators(generator):
+            yield
+    elif draws.functions:
+        with _SeededFunctions(generator, draws.functions):
+            yield
+    else:
+        yield
+
+
+class _SeededFunctions(TorchFunctionMode):
+    """Gives the functions known to draw seeded operators, and lets all others pass."""
+
+    def __init__(self, generator: torch.Generator, functions: frozenset[Any]) -> None:
+        super().__init__()
+        self.generator, self.functions = generator, functions
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func not in self.functions:
+            return func(*args, **(kwargs or {}))
+        with _SeededOperators(self.generator):
+            return func(*args, **(kwargs or {}))
+
+
 # Random operators without a `generator` argument borrow torch's default generator under this lock.
 _default_generator = threading.Lock()
 
 
-class draws_from(TorchDispatchMode):  # type: ignore[no-untyped-call]  # noqa: N801 (`with draws_from(g):`)
-    """Every random torch operator inside takes its numbers from `generator`.
+class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Every random operator inside takes its numbers from `generator`; `drawn` counts them.
 
-    It acts below the modules, so a user's own nn.Dropout, a functional dropout or a call of
-    torch.rand in `forward` are all covered. Modes are local to a thread: clients in a pool do not mix.
-    `used` tells afterwards whether anything random ran at all.
+    It sees all operators, below modules and functions, which is thorough and slow.
     """
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.generator = generator
-        self.used = False
+        self.drawn = 0
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -77,7 +138,7 @@ class draws_from(TorchDispatchMode):  # type: ignore[no-untyped-call]  # noqa: N
         kwargs = kwargs or {}
         if torch.Tag.nondeterministic_seeded not in func.tags:
             return func(*args, **kwargs)
-        self.used = True
+        self.drawn += 1
         seeded = _seeded_overload(func)
         if seeded is not None and _device(args, kwargs).type == self.generator.device.type:
             return seeded(*args, **{**kwargs, "generator": self.generator})

@@ -52,6 +52,11 @@ def test_equal_scores_speak_equally(floor, score):
     assert_allclose(ClientWeights(floor=floor).of(np.full(3, score), EVEN), 1 / 3)
 
 
+def test_scores_that_are_next_to_nothing_speak_equally():
+    assert_allclose(ClientWeights().of(np.array([0, 0, 5e-9]), EVEN), 1 / 3)
+    assert_allclose(ClientWeights().of(np.array([0, 0, 5e-8]), EVEN), [0, 0, 1])
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("score", [0.0, 0.3])
 def test_a_cohort_of_one_speaks_alone(rule, score):

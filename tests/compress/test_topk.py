@@ -37,14 +37,14 @@ def test_kept_count_by_hand(density: float, size: int, ceil: int, floor: int) ->
 
 
 @given(st.integers(1, 12_000_000), st.data(), st.sampled_from(["ceil", "floor"]))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_a_density_that_means_a_whole_number_gives_that_number(size: int, data: st.DataObject, way: Rounding) -> None:
     kept = data.draw(st.integers(1, size))
     assert kept_count(kept / size, size, way) == kept
 
 
 @given(st.integers(1, 1000), st.integers(1, 999), st.integers(1, 1000))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_kept_count_rounds_as_whole_numbers_do(size: int, numerator: int, denominator: int) -> None:
     share = min(numerator, denominator)
     ceil, floor = -(-share * size // denominator), share * size // denominator
@@ -53,14 +53,14 @@ def test_kept_count_rounds_as_whole_numbers_do(size: int, numerator: int, denomi
 
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, -1.0]), min_size=1, max_size=40), st.data())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_ties_go_to_the_lower_index(scores: list[float], data: st.DataObject) -> None:
     kept = data.draw(st.integers(1, len(scores)))
     assert top_positions(np.array(scores, np.float32), kept).tolist() == slow_top(scores, kept)
 
 
 @given(st.lists(st.floats(0, 2.0**100, width=32), min_size=1, max_size=60), st.data())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_the_largest_are_kept(scores: list[float], data: st.DataObject) -> None:
     kept = data.draw(st.integers(1, len(scores)))
     assert top_positions(np.array(scores, np.float32), kept).tolist() == slow_top(scores, kept)

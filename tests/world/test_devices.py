@@ -46,7 +46,7 @@ def test_the_two_draws_differ():
 @pytest.mark.parametrize("draw", ["streams", "authors"])
 def test_no_global_generator_is_touched(draw):
     before = np.random.get_state()[1].copy()
-    Devices(draw=draw).step_seconds(20, Streams(42))
+    Devices(draw=draw).step_seconds(20, Streams(77))  # a seed that nothing else here uses
     assert_array_equal(np.random.get_state()[1], before)
 
 

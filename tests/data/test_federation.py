@@ -1,0 +1,284 @@
+"""A user's data in every form that is allowed, and a sentence for each that is not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset, TensorDataset
+
+from heteroselect.data.examples import Examples, Pixels, Source
+from heteroselect.data.federation import deal, examples, own_federation, own_source
+from heteroselect.errors import HeteroSelectError
+from heteroselect.streams import Streams
+
+STREAMS = Streams(0)
+X = np.arange(12, dtype=np.float64).reshape(6, 2)
+Y = np.array([0, 1, 2, 0, 1, 2])
+PICTURES = np.arange(6 * 12, dtype=np.uint8).reshape(6, 3, 2, 2)
+RULE: dict[str, Any] = {
+    "rule": "iid",
+    "fraction": 0.4,
+    "absent": 0,
+    "alpha": 0.5,
+    "shards_per_client": 2,
+    "authors": False,
+}
+
+
+class Squares(Dataset[tuple[Tensor, int]]):
+    """A data set of the user's own: (i, i²) and whether i is odd."""
+
+    def __len__(self) -> int:
+        return 5
+
+    def __getitem__(self, i: int) -> tuple[Tensor, int]:
+        return torch.tensor([i, i * i], dtype=torch.float64), i % 2
+
+
+# One data set
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        (X, Y),
+        (torch.from_numpy(X), torch.from_numpy(Y)),
+        (X.tolist(), Y.tolist()),
+        {"x": X, "y": Y, "note": "more keys do no harm"},
+        TensorDataset(torch.from_numpy(X), torch.from_numpy(Y)),
+        list(zip(X, Y, strict=True)),
+    ],
+    ids=["arrays", "tensors", "lists", "mapping", "TensorDataset", "list of pairs"],
+)
+def test_every_form_gives_the_same_examples(data: Any) -> None:
+    found = examples(data, "data")
+    assert found.x.tolist() == X.tolist()
+    assert found.y.tolist() == Y.tolist()
+    assert (found.x.dtype, found.y.dtype) == (torch.float32, torch.int64)
+
+
+def test_a_data_set_of_the_users_own() -> None:
+    found = examples(Squares(), "data")
+    assert found.x.tolist() == [[0, 0], [1, 1], [2, 4], [3, 9], [4, 16]]
+    assert found.y.tolist() == [0, 1, 0, 1, 0]
+    assert (found.x.dtype, found.y.dtype) == (torch.float32, torch.int64)
+
+
+def test_examples_are_taken_as_they_are() -> None:
+    ready = Examples(torch.zeros(2, 3), torch.zeros(2))
+    assert examples(ready, "data") is ready
+
+
+@pytest.mark.parametrize(
+    ("x", "dtype"),
+    [
+        (PICTURES, torch.uint8),
+        (PICTURES[:, 0, 0], torch.float32),  # bytes that are no picture
+        (X.astype(np.float16), torch.float32),
+        (X.astype(np.int32), torch.int64),  # token numbers stay whole
+    ],
+    ids=["images", "bytes", "half", "whole numbers"],
+)
+def test_what_becomes_of_the_inputs(x: np.ndarray, dtype: torch.dtype) -> None:
+    assert examples((x, Y), "data").x.dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("y", "dtype"), [(Y.astype(np.uint8), torch.int64), (Y / 2, torch.float32), (Y > 0, torch.int64)]
+)
+def test_what_becomes_of_the_targets(y: np.ndarray, dtype: torch.dtype) -> None:
+    found = examples((X, y), "data").y
+    assert found.dtype == dtype
+    assert found.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ((X, Y[:5]), "data: x and y must be of the same length, one or more, not 6 and 5"),
+        ((X[:0], Y[:0]), "not 0 and 0"),
+        (None, "data: allowed are"),
+        (7, "data: allowed are"),
+        ([], "data: allowed are"),
+    ],
+    ids=["lengths", "empty", "none", "number", "no pairs"],
+)
+def test_a_mistake_is_named(data: Any, words: str) -> None:
+    with pytest.raises(HeteroSelectError, match=words):
+        examples(data, "data")
+
+
+@pytest.mark.xfail(reason="what only looks like a data set of pairs is taken for one", strict=True)
+@pytest.mark.parametrize(
+    "data",
+    [{"x": X, "labels": Y}, (X, Y, X), [X, Y], [1, 2, 3], (np.array(["a"]), Y[:1]), (3, 4)],
+    ids=["mapping", "three", "x and y in a list", "no pairs", "words", "numbers"],
+)
+def test_what_only_looks_like_data_is_named(data: Any) -> None:
+    with pytest.raises(HeteroSelectError, match=r"^data: "):
+        examples(data, "data")
+
+
+# Arrays to be dealt out
+
+
+def test_arrays_with_a_test_part() -> None:
+    for data, test in (((X, Y, X[:2], Y[:2]), None), ((X, Y), (X[:2], Y[:2])), ((X, Y, X, Y), (X[:2], Y[:2]))):
+        source = own_source(data, test, 0.5, STREAMS)
+        assert source.train.x.tolist() == X.tolist()
+        assert source.test.x.tolist() == X[:2].tolist()
+        assert source.test.y.tolist() == Y[:2].tolist()
+        assert source.classes == 3
+        assert source.pixels is None
+
+
+@pytest.mark.parametrize(("fraction", "held"), [(0.2, 20), (0.5, 50), (0.001, 1)])
+def test_without_a_test_part_some_are_held_out(fraction: float, held: int) -> None:
+    x, y = np.arange(100.0).reshape(100, 1), np.arange(100) % 10
+    source = own_source((x, y), None, fraction, STREAMS)
+    assert (len(source.train), len(source.test)) == (100 - held, held)
+    both = torch.cat([source.train.x, source.test.x]).flatten()
+    assert sorted(both.tolist()) == x.flatten().tolist(), "each example once"
+    assert (torch.cat([source.train.y, source.test.y]) == both % 10).all(), "x and y stay together"
+
+
+def test_which_are_held_out_goes_by_the_seed() -> None:
+    x, y = np.arange(100.0).reshape(100, 1), np.zeros(100, int)
+
+    def held(seed: int) -> list[list[float]]:
+        found: list[list[float]] = own_source((x, y), None, 0.2, Streams(seed)).test.x.tolist()
+        return found
+
+    assert held(1) == held(1)
+    assert held(1) != held(2)
+
+
+def test_a_class_may_occur_in_the_test_part_alone() -> None:
+    assert own_source((X, Y, X, Y + 4), None, 0.2, STREAMS).classes == 7
+
+
+@pytest.mark.parametrize("y", [Y / 2, np.stack([Y, Y], 1)], ids=["numbers", "several"])
+def test_targets_that_are_no_classes(y: np.ndarray) -> None:
+    assert own_source((X, y), None, 0.5, STREAMS).classes is None
+
+
+def test_images_are_read_around_one_half_and_not_cropped() -> None:
+    source = own_source((PICTURES, Y), None, 0.5, STREAMS)
+    assert source.train.x.dtype == torch.uint8
+    assert source.pixels == Pixels((0.5,) * 3, (0.5,) * 3, augment=False)
+
+
+def test_a_source_is_taken_as_it_is() -> None:
+    source = own_source((X, Y), None, 0.5, STREAMS)
+    assert own_source(source, None, 0.1, STREAMS) is source
+
+
+@pytest.mark.parametrize("data", [X, (X,), (X, Y, X), {"x": X, "y": Y}, "mnist", Squares()])
+def test_data_of_another_form_is_refused_with_those_allowed(data: Any) -> None:
+    with pytest.raises(HeteroSelectError, match=r"data: allowed are \(x, y\), \(x, y, x_test, y_test\), a list"):
+        own_source(data, None, 0.2, STREAMS)
+
+
+@pytest.mark.parametrize(("data", "test", "name"), [((X, Y[:2]), None, "data"), ((X, Y), (X, Y[:2]), "test")])
+def test_lengths_that_differ_are_refused_by_name(data: Any, test: Any, name: str) -> None:
+    with pytest.raises(HeteroSelectError, match=f"^{name}: x and y must be of the same length"):
+        own_source(data, test, 0.2, STREAMS)
+
+
+# One data set a client
+
+
+def test_a_list_of_data_sets_is_one_a_client() -> None:
+    parts = [(X, Y), {"x": X[:2], "y": Y[:2]}, Squares()]
+    federation = own_federation(parts, (X[:3], Y[:3] + 4))
+    assert federation.name == "own"
+    assert [len(part) for part in federation.clients] == [6, 2, 5]
+    assert federation.clients[1].x.tolist() == X[:2].tolist()
+    assert federation.clients[2].y.tolist() == [0, 1, 0, 1, 0]
+    assert federation.test.y.tolist() == [4, 5, 6]
+    assert (federation.classes, federation.pixels, federation.shape) == (7, None, (2,))
+
+
+def test_a_list_of_images_stays_bytes() -> None:
+    federation = own_federation([(PICTURES, Y)] * 2, (PICTURES, Y))
+    assert all(part.x.dtype == torch.uint8 for part in federation.clients)
+    assert federation.pixels == Pixels((0.5,) * 3, (0.5,) * 3, augment=False)
+    assert federation.shape == (3, 2, 2)
+
+
+def test_a_test_set_may_be_a_torch_data_set() -> None:
+    assert len(own_federation([(X, Y)], Squares()).test) == 5
+
+
+def test_a_list_needs_a_test_set() -> None:
+    with pytest.raises(HeteroSelectError, match=r"test: a list of per-client data sets needs a test set"):
+        own_federation([(X, Y)], None)
+
+
+def test_the_client_with_the_mistake_is_named() -> None:
+    with pytest.raises(HeteroSelectError, match=r"^data\[1\]: x and y must be of the same length"):
+        own_federation([(X, Y), (X, Y[:2])], (X, Y))
+    with pytest.raises(HeteroSelectError, match=r"^test: "):
+        own_federation([(X, Y)], (X, Y[:2]))
+
+
+@pytest.mark.xfail(reason="clients that do not fit together fail later, or in torch's words", strict=True)
+@pytest.mark.parametrize(
+    ("data", "test"),
+    [
+        ([], (X, Y)),
+        ([(X, Y), (X[:, :1], Y)], (X, Y)),
+        ([(X, Y)], (X[:, :1], Y)),
+        ([(PICTURES, Y), (PICTURES / 255, Y)], (PICTURES, Y)),
+    ],
+    ids=["no client", "shapes", "test shape", "bytes and numbers"],
+)
+def test_a_mistake_in_a_list_is_named(data: Any, test: Any) -> None:
+    with pytest.raises(HeteroSelectError):
+        own_federation(data, test)
+
+
+@pytest.mark.xfail(reason="nothing is left to train on, which torch says in its own words", strict=True)
+def test_a_single_example_cannot_be_held_out_and_trained_on() -> None:
+    with pytest.raises(HeteroSelectError):
+        own_source((X[:1], Y[:1]), None, 0.2, STREAMS)
+
+
+# Dealing out
+
+
+def source(pixels: Pixels | None) -> Source:
+    x = torch.arange(40, dtype=torch.uint8).view(40, 1, 1, 1)
+    train = Examples(x, torch.arange(40) % 4)
+    return Source("numbers", train, Examples(x[:8], torch.arange(8) % 4), 4, pixels)
+
+
+def test_deal_gives_every_client_its_share() -> None:
+    given = source(None)
+    federation = deal(given, 5, STREAMS, augment=True, **RULE)
+    assert (federation.name, federation.classes, federation.pixels) == ("numbers", 4, None)
+    assert federation.test is given.test
+    assert [len(part) for part in federation.clients] == [8] * 5
+    values = torch.cat([part.x for part in federation.clients]).flatten()
+    assert sorted(values.tolist()) == list(range(40))
+    assert torch.equal(torch.cat([part.y for part in federation.clients]), values.long() % 4)
+    assert federation.clients[0].x.dtype == torch.uint8
+
+
+def test_deal_goes_by_the_seed_and_the_rule() -> None:
+    def parts(seed: int, **change: Any) -> list[list[int]]:
+        dealt = deal(source(None), 4, Streams(seed), augment=True, **(RULE | change))
+        return [part.y.tolist() for part in dealt.clients]
+
+    assert parts(1) == parts(1)
+    assert parts(1) != parts(2)
+    assert all(len(set(labels)) == 1 for labels in parts(1, rule="shards", shards_per_client=1))
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("asked", [True, False])
+def test_images_are_cropped_where_both_source_and_settings_allow_it(allowed: bool, asked: bool) -> None:
+    federation = deal(source(Pixels((0.5,), (0.5,), augment=allowed)), 2, STREAMS, augment=asked, **RULE)
+    assert federation.pixels == Pixels((0.5,), (0.5,), augment=allowed and asked)

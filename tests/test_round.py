@@ -1,0 +1,189 @@
+"""The round: Algorithm 1 played by hand against an engine that answers from a script."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from heteroselect import methods
+from heteroselect.compress.update import Update
+from heteroselect.compress.wire import encode
+from heteroselect.flat import Layout, Span, Weights
+from heteroselect.messages import Upload
+from heteroselect.moment import Moment
+from heteroselect.population import Population
+from heteroselect.round import Server, play_round
+from heteroselect.select import Cohort
+from heteroselect.streams import Streams
+from heteroselect.world import Links, World
+from heteroselect.world.ledger import LOSS_BYTES
+
+SIZE, CLIENTS = 4, 3
+
+
+class Script:
+    """An engine whose clients have fixed losses and always send the same update."""
+
+    layout = Layout(SIZE, (Span("w", 0, SIZE),), (Span("", 0, SIZE),))
+
+    def __init__(self, losses=(1.0, 3.0, 2.0)):
+        self.fixed, self.orders, self.asked, self.calibrated = losses, [], [], []
+
+    def losses(self, weights, questions):
+        self.asked += [q.client for q in questions]
+        return [self.fixed[q.client] for q in questions]
+
+    def train(self, weights, orders):
+        self.orders = list(orders)
+        uploads = []
+        for order in orders:
+            vector = np.zeros(SIZE, np.float32)
+            vector[order.client] = 1.0
+            uploads.append(Upload(order.client, encode(Update.keep(vector, np.arange(SIZE))), 0.0, 10))
+        return uploads[::-1]  # a network may answer in any order
+
+    def calibrate(self, weights, request):
+        self.calibrated.append((request.client, request.batches))
+        return {name: value + 1 for name, value in weights.buffers.items()}
+
+    def evaluate(self, weights):
+        return float(weights.vector.sum())
+
+
+class Everybody:
+    """All clients, in a fixed order."""
+
+    def __init__(self, order):
+        self.order = np.array(order)
+
+    def select(self, scores, size, moment, rng):
+        return Cohort(self.order[:size], np.ones(size))
+
+
+def play(moment=None, engine=None, *, order=(2, 0, 1), selected=3, buffers=None, server=None, **parts):
+    engine = engine or Script()
+    method = replace(methods.get("heteroselect"), select=Everybody(order), **parts)
+    world = World(Links(), np.array([0.1, 0.2, 0.3]), 15.0)
+    server = server or Server(
+        Weights(torch.zeros(SIZE), buffers or {}), np.zeros(SIZE, np.float32), Population.new(np.array([320, 320, 320]))
+    )
+    record = play_round(moment or Moment(2, 10), server, method, engine, world, Streams(3), selected=selected)
+    return record, server, engine
+
+
+def test_scores_become_weights_and_the_model_moves_by_them():
+    # losses 1, 3, 2 and nothing else known: V′ = S = 0, 1, ½ → weights 0, ⅔, ⅓ (eq. 13)
+    record, server, _ = play()
+    assert record.selected == [2, 0, 1]
+    assert record.scores == pytest.approx([0.5, 0.0, 1.0])
+    assert record.weights == pytest.approx([1 / 3, 0.0, 2 / 3])
+    # each client moves its own coordinate by 1; momentum starts at zero (eq. 14)
+    assert server.weights.vector.tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
+    assert server.momentum.tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
+    assert record.accuracy == pytest.approx(1.0)
+
+
+def test_momentum_carries_over():
+    _, server, _ = play()
+    play(Moment(3, 10), server=server, order=(1, 0, 2), selected=1)
+    # M ← ½M + Δ̄ with Δ̄ = e₁; w ← w + M
+    assert server.momentum.tolist() == pytest.approx([0.0, 4 / 3, 1 / 6, 0.0])
+    assert server.weights.vector.tolist() == pytest.approx([0.0, 2.0, 1 / 2, 0.0])
+
+
+def test_everyone_is_told_what_the_equations_say():
+    record, _, engine = play(Moment(2, 10))
+    # T = 10: the cosine has nine rounds and starts at 0.28; β = .85 + .12·.72; η = .05(1 − .1)
+    assert record.theta == pytest.approx(0.28)
+    assert record.beta == pytest.approx(0.9364)
+    assert record.learning_rate == pytest.approx(0.045)
+    assert [order.client for order in engine.orders] == record.selected
+    for order, density, weight in zip(engine.orders, record.densities, record.weights, strict=True):
+        assert order.density == density
+        assert order.weight == weight
+        assert order.beta == pytest.approx(0.9364)
+        assert order.rate == pytest.approx(0.045)
+        assert not order.warmup
+    # S/S̄·θ_t = (.5, 0, 1)/.5·.28, with θ_min for the zero; the ceiling is far away for four coordinates
+    assert record.densities == pytest.approx([0.28, 0.005, 0.56])
+
+
+def test_the_warm_up_sends_everything():
+    record, _, engine = play(Moment(1, 10))
+    assert record.densities == [1.0] * 3
+    assert record.theta == 1.0
+    assert all(order.warmup for order in engine.orders)
+
+
+def test_the_clock_waits_for_the_slowest():
+    record, _, _ = play()
+    steps = {0: 0.1, 1: 0.2, 2: 0.3}
+    times = [
+        density * 32 * SIZE / (speed * 1e6) + 50 * steps[client]
+        for client, density, speed in zip(record.selected, record.densities, record.bandwidth_mbps, strict=True)
+    ]
+    assert record.seconds == pytest.approx(max(times))
+
+
+def test_the_ledger_charges_for_what_was_asked():
+    record, _, engine = play(selected=1)
+    model = 4 * SIZE
+    assert sorted(engine.asked) == [0, 1, 2]
+    assert record.bytes.up_paper == pytest.approx(record.densities[0] * 4 * SIZE)
+    assert record.bytes.up == len(encode(Update.keep(np.zeros(SIZE, np.float32), np.arange(SIZE))))
+    assert record.bytes.down == model
+    assert record.bytes.scoring == 2 * model + 3 * LOSS_BYTES
+    assert record.bytes.calibration == 0
+
+
+class Blind:
+    """A scorer that asks nobody anything."""
+
+    needs: frozenset[str] = frozenset()
+    batches, augmented = 1, False
+
+    def score(self, population, moment):
+        from heteroselect.score import Scores
+
+        return Scores(np.ones(len(population)), {})
+
+
+def test_a_method_that_needs_no_losses_is_not_charged():
+    record, _, engine = play(score=Blind())
+    assert engine.asked == []
+    assert record.bytes.scoring == 0
+    assert record.weights == pytest.approx([1 / 3] * 3)
+
+
+def test_the_population_remembers_who_spoke_and_what():
+    _, server, _ = play(selected=2)
+    population = server.population
+    assert population.counts.tolist() == [1, 0, 1]
+    assert population.last_round.tolist() == [2, 0, 2]
+    assert sorted(population.uploads) == [0, 2]
+    assert population.consensus is not None
+    assert population.consensus.tolist() == pytest.approx([0.0, 0.0, 1.0, 0.0])
+
+
+def test_batch_norm_is_calibrated_at_the_first_drawn():
+    buffers = {"bn.running_mean": torch.zeros(2)}
+    record, server, engine = play(buffers=buffers)
+    assert engine.calibrated == [(2, 7), (0, 7), (1, 6)]
+    assert server.weights.buffers["bn.running_mean"].tolist() == [3.0, 3.0]  # each goes on from the one before
+    assert record.bytes.calibration == 3 * ((4 * SIZE + 8) + 8)
+
+
+def test_buffers_that_are_no_statistics_stay():
+    record, server, engine = play(buffers={"positions": torch.zeros(2)})
+    assert engine.calibrated == []
+    assert server.weights.buffers["positions"].tolist() == [0.0, 0.0]
+    assert record.bytes.calibration == 0
+
+
+def test_the_order_of_the_answers_does_not_matter():
+    class Straight(Script):
+        def train(self, weights, orders):
+            return super().train(weights, orders)[::-1]
+
+    assert play()[1].weights.sha256() == play(engine=Straight())[1].weights.sha256()
