@@ -9,6 +9,7 @@ import torch
 from heteroselect import methods
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import encode
+from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Span, Weights
 from heteroselect.messages import Upload
 from heteroselect.moment import Moment
@@ -187,3 +188,8 @@ def test_the_order_of_the_answers_does_not_matter():
             return super().train(weights, orders)[::-1]
 
     assert play()[1].weights.sha256() == play(engine=Straight())[1].weights.sha256()
+
+
+def test_a_model_that_diverged_is_named_as_such():
+    with pytest.raises(HeteroSelectError, match=r"method\.train\.rate: the model diverged before round 2"):
+        play(engine=Script(losses=(1.0, float("nan"), 2.0)))

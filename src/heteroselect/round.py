@@ -16,6 +16,7 @@ from heteroselect.aggregate import weighted_sum
 from heteroselect.allocate import Means
 from heteroselect.compress.update import Values
 from heteroselect.compress.wire import decode
+from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
@@ -151,7 +152,14 @@ def observe(t: int, server: Server, method: Method, engine: Engine, world: World
         everybody = range(len(server.population))
         score = method.score
         questions = [Question(k, t, score.batches, method.train.batch, score.augmented) for k in everybody]
-        server.population.losses = np.array(engine.losses(server.weights, questions))
+        losses = np.array(engine.losses(server.weights, questions))
+        if not np.isfinite(losses).all():
+            client = int(np.flatnonzero(~np.isfinite(losses))[0])
+            raise HeteroSelectError(
+                f"method.train.rate: the model diverged before round {t} (its loss at client {client} is not finite); "
+                "allowed is a rate low enough to train with."
+            )
+        server.population.losses = losses
     return len(server.population) if needed else 0
 
 

@@ -82,11 +82,18 @@ def test_the_mean_of_the_cosine_is_the_average(rounds, amplitude, warmup):
 
 
 @pytest.mark.parametrize("index", ["after-warmup", "equation"])
-@pytest.mark.parametrize("rounds", [6, 10, 100])
+@pytest.mark.parametrize("rounds", [8, 10, 100])
 def test_an_exact_budget_spends_the_average_over_the_whole_run(rounds, index):
     thetas = schedule(Budget(exact=True, index=index), rounds)
     assert thetas[0] == 1
     assert mean(thetas) == pytest.approx(0.2)
+    assert min(thetas) >= 0.08
+
+
+def test_an_exact_budget_of_nearly_everything_is_spent_too():
+    thetas = schedule(Budget(average=0.9, exact=True), 20)
+    assert mean(thetas) == pytest.approx(0.9)
+    assert max(thetas) == 1
 
 
 def test_an_exact_budget_keeps_the_shape_of_the_cosine():
@@ -95,7 +102,7 @@ def test_an_exact_budget_keeps_the_shape_of_the_cosine():
     assert scaled == pytest.approx([theta * 19 / 19.8 for theta in plain])
 
 
-@pytest.mark.parametrize("rounds", [2, 5])
+@pytest.mark.parametrize("rounds", [2, 5, 6])
 def test_an_exact_budget_that_the_warmup_has_spent_falls_to_the_floor(rounds):
-    # 5·0.2 − 1 = 0 leaves nothing
+    # 5·0.2 − 1 = 0 leaves nothing, 6·0.2 − 1 = 0.2 less than five floors
     assert schedule(Budget(exact=True), rounds)[1:] == [0.08] * (rounds - 1)

@@ -150,11 +150,9 @@ def test_waterfill_takes_what_the_minimum_costs_from_the_others():
 @RANDOM
 def test_waterfill_spends_exactly_the_total_where_the_bounds_allow(filling):
     scores, total, caps, minimum = filling
-    if not scores.any():
-        scores[0] = 0.5
     filled = waterfill(scores, total, caps, minimum)
     least = minimum * len(scores)
-    most = np.where(scores > 0, np.clip(caps, minimum, 1), minimum).sum()
+    most = np.clip(caps, minimum, 1).sum()
     assert filled.sum() == pytest.approx(min(max(total, least), most), abs=1e-9)
 
 
@@ -183,6 +181,16 @@ def test_waterfill_below_all_minima_or_above_all_ceilings_is_at_these_bounds():
     scores, caps = np.array([0.2, 1.0]), np.array([0.3, 0.4])
     assert waterfill(scores, 0.001, caps, 0.005).tolist() == [0.005, 0.005]
     assert waterfill(scores, 1.5, caps, 0.005).tolist() == [0.3, 0.4]
+
+
+def test_waterfill_gives_the_unscored_what_the_others_cannot_take():
+    assert_allclose(waterfill(np.array([0.0, 1.0]), 1.2, np.ones(2), 0.005), [0.2, 1.0])
+    assert_allclose(waterfill(np.zeros(3), 0.6, np.array([1, 1, 0.1]), 0.005), [0.25, 0.25, 0.1])
+
+
+def test_waterfill_with_scores_of_very_different_size():
+    assert_allclose(waterfill(np.array([1e-100, 1.0]), 0.4, np.ones(2), 0.005), [0.005, 0.395])
+    assert_allclose(waterfill(np.array([1e-313, 2e-313]), 0.3, np.ones(2), 0.005), [0.1, 0.2])
 
 
 def test_waterfill_as_a_rule_spends_the_rounds_budget():

@@ -18,7 +18,7 @@ class Calibration:
     split: Literal["evenly", "in-turn"] = "evenly"
 
     def plan(self, available: list[int]) -> list[int]:
-        """Batches asked of each client, given the batches each one's data makes.
+        """Batches asked of each of the first clients; `available` are the batches that each one's data makes.
 
         >>> Calibration().plan([19, 19, 19])
         [7, 7, 6]

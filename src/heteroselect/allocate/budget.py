@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from heteroselect.allocate.waterfill import waterfill
 from heteroselect.moment import Moment
 
 
@@ -13,7 +16,7 @@ class Budget:
 
     `index` says from where the cosine counts: the first round after the warm-up (so that it runs exactly
     from θ_avg(1 + α) to θ_avg(1 − α)) or the equation's (t − 1)/(T − 1). `exact` rescales the rounds after
-    the warm-up so that the mean over all T, warm-up included, is θ_avg (as far as the warm-up leaves any).
+    the warm-up so that the mean over all T, warm-up included, is θ_avg, as far as the floor allows.
     """
 
     average: float = 0.2
@@ -29,16 +32,17 @@ class Budget:
     def theta(self, moment: Moment) -> float:
         if self.warming_up(moment):
             return 1.0
-        value = self._cosine(moment.round, moment.rounds)
         if not self.exact:
-            return value
+            return float(np.clip(self._cosine(moment.round, moment.rounds), self.floor, 1.0))
         warmup = min(self.warmup_rounds, moment.rounds)
-        planned = sum(self._cosine(t, moment.rounds) for t in range(warmup + 1, moment.rounds + 1))
+        later = range(warmup + 1, moment.rounds + 1)
+        wanted = np.array([self._cosine(t, moment.rounds) for t in later])
         left = moment.rounds * self.average - warmup
-        return min(1.0, value * left / planned) if left > 0 else self.floor
+        return float(waterfill(wanted, left, np.ones(len(wanted)), self.floor)[moment.round - warmup - 1])
 
     def _cosine(self, round: int, rounds: int) -> float:
+        """θ_avg(1 + α cos φ); a single round after the warm-up is at the top of the cosine."""
         skipped = self.warmup_rounds if self.index == "after-warmup" else 0
         first, last = round - skipped - 1, rounds - skipped - 1
         phase = first / last if last > 0 else 0.0
-        return min(1.0, max(self.average * (1 + self.amplitude * math.cos(math.pi * phase)), self.floor))
+        return self.average * (1 + self.amplitude * math.cos(math.pi * phase))

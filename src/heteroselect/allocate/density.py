@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heteroselect.allocate.budget import Budget
+from heteroselect.allocate.waterfill import waterfill
 from heteroselect.moment import Moment
 from heteroselect.population import Reals
 
@@ -87,30 +87,3 @@ def position_bits(density: float) -> float:
         return 0.0
     free = 1 - density
     return -(math.log2(density) + free / density * math.log2(free))
-
-
-def waterfill(scores: Reals, total: float, caps: Reals, minimum: float) -> Reals:
-    """θ_k = clip(λ·S_k, θ_min, cap_k) with the λ for which they add up to `total`.
-
-    Where the total lies below Σθ_min or above Σcap, these bounds are the answer. A score of zero gets the
-    minimum.
-
-    >>> waterfill(np.array([1.0, 1.0, 2.0]), 0.6, np.array([1.0, 1.0, 0.25]), 0.005).round(3).tolist()
-    [0.175, 0.175, 0.25]
-    """
-    high = np.clip(caps, minimum, 1.0)
-    low = np.full(len(scores), minimum)
-    if total <= low.sum() or not (scores > 0).any():
-        return low if total <= low.sum() else np.clip(np.full(len(scores), total / len(scores)), low, high)
-    reachable = np.where(scores > 0, high, low)
-    if total >= reachable.sum():
-        return reachable
-    bottom, top = 0.0, float((high[scores > 0] / scores[scores > 0]).max())
-    for _ in range(200):  # bisection to the last bit: the sum rises with λ
-        middle = (bottom + top) / 2
-        bottom, top = (middle, top) if _fill(middle, scores, low, high).sum() < total else (bottom, middle)
-    return _fill(top, scores, low, high)
-
-
-def _fill(level: float, scores: Reals, low: Reals, high: Reals) -> NDArray[np.float64]:
-    return np.clip(level * scores, low, high)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from heteroselect.moment import Moment
 from heteroselect.population import Population, Reals
 from heteroselect.score.parts import diversity, fairness, loss_informativeness, minmax, staleness
@@ -14,6 +16,10 @@ class Scores:
 
     total: Reals
     parts: dict[str, Reals]
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.total).all():
+            raise ValueError("a client's score is not finite")
 
 
 @dataclass(frozen=True)

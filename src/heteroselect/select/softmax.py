@@ -34,8 +34,6 @@ class Softmax:
         return self.temperature * (1 - self.decay * moment.progress)
 
     def select(self, scores: Reals, size: int, moment: Moment, rng: np.random.Generator) -> Cohort:
-        if not np.isfinite(scores).all():
-            raise ValueError("a client's score is not finite")
         tau = self.tau(moment)
         return replace(gumbel_top(scores / tau, size, rng), tau=tau)
 
@@ -46,11 +44,15 @@ def gumbel_top(logits: Reals, size: int, rng: np.random.Generator) -> Cohort:
     With t* the largest perturbed value left out, q = 1 − exp(−exp(φ − t*)) are the inclusion weights;
     where nobody is left out they are 1.
     """
+    if not 1 <= size <= len(logits):
+        raise ValueError(f"{size} clients cannot be drawn from {len(logits)}")
+    if not np.isfinite(logits).all():
+        raise ValueError("a client's score is not finite")
     phi = logits - np.logaddexp.reduce(logits)
     perturbed = phi + rng.gumbel(size=len(phi))
     order = np.argsort(-perturbed, kind="stable")
     ids = order[:size]
     if size == len(phi):
         return Cohort(ids, np.ones(size))
-    threshold = perturbed[order[size]]
-    return Cohort(ids, -np.expm1(-np.exp(phi[ids] - threshold)))
+    above = np.minimum(phi[ids] - perturbed[order[size]], 700.0)  # beyond it exp overflows, and q is 1 anyway
+    return Cohort(ids, -np.expm1(-np.exp(above)))
