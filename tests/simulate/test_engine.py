@@ -8,6 +8,7 @@ from torch import nn
 from heteroselect import methods
 from heteroselect.client import Client, Task
 from heteroselect.data.examples import Examples
+from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import accuracy
 from heteroselect.flat import FlatModel
 from heteroselect.messages import Order, Question
@@ -96,3 +97,10 @@ def test_workers_compute_on_one_thread_each():
     with Simulator(Counting(3, 2), people, test, task, methods.get("heteroselect"), accuracy, threads=2) as engine:
         engine.losses(FlatModel(Counting(3, 2)).weights(), [Question(k, 1, 8, 32) for k in range(5)])
     assert Counting.seen == [1] * 5
+
+
+def test_a_metric_without_a_value_is_refused():
+    with simulator() as engine:
+        engine.metric = lambda outputs, targets: float("nan")
+        with pytest.raises(HeteroSelectError, match="metric: it gave nan"):
+            engine.evaluate(FlatModel(nn.Linear(3, 2)).weights())

@@ -17,7 +17,9 @@ def to_inputs(x: Tensor, pixels: Pixels | None, device: torch.device | str = "cp
     if pixels is None:
         return x.to(device)
     scale, shift = _normalisation(pixels, torch.device(device))
-    return x.to(device=device, dtype=torch.float32).mul_(scale).sub_(shift)
+    # channels last: convolutions take half the time on it, and the numbers are the same
+    order = torch.channels_last if x.shape[1] > 1 else torch.contiguous_format
+    return x.to(device=device, dtype=torch.float32, memory_format=order).mul_(scale).sub_(shift)
 
 
 @cache

@@ -4,6 +4,7 @@ Every worker runs its operators on one thread, so the bits of a client's update 
 workers there are; two workers do twice the steps of one because torch releases the interpreter's lock.
 """
 
+import math
 import queue
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from heteroselect.client import Client, Task
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples
+from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
@@ -78,7 +80,10 @@ class Simulator:
         return self._map(weights, lambda r, model: client.calibrate(r, model, self.task), [request])[0]
 
     def evaluate(self, weights: Weights) -> float:
-        return self.metric(self.outputs(weights), self.test.y)
+        value = float(self.metric(self.outputs(weights), self.test.y))
+        if not math.isfinite(value):
+            raise HeteroSelectError(f"metric: it gave {value} on the test set; allowed is a finite number.")
+        return value
 
     def outputs(self, weights: Weights) -> Tensor:
         """What the model says of every test example."""
