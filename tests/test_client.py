@@ -20,7 +20,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.method import Method
-from heteroselect.streams import Streams, seeded_construction
+from heteroselect.streams import Draws, Streams, seeded_construction
 from heteroselect.train import FedProx
 
 STREAMS = Streams(11)
@@ -42,7 +42,7 @@ def model(build: Callable[[], nn.Module] | None = None) -> FlatModel:
 
 
 def task(loss: Callable[[Tensor, Tensor], Tensor] = CROSS_ENTROPY, pixels: Pixels | None = None) -> Task:
-    return Task(loss, pixels, draws=True)
+    return Task(loss, pixels, Draws(frozenset({nn.functional.dropout})))
 
 
 def client(id: int = 3, state: ClientState | None = None, examples: Examples | None = None) -> Client:
@@ -180,6 +180,27 @@ def test_two_equal_trainings_give_equal_bytes(compress: TopK) -> None:
 @pytest.mark.parametrize("change", [{"round": 3}, {"rate": 0.05}])
 def test_another_order_gives_another_update(change: dict[str, Any]) -> None:
     assert delta().tolist() != delta(**change).tolist()
+
+
+def learnt(round: int, build: Callable[[], nn.Module] | None, examples: Examples) -> list[float]:
+    """One step of one client, and all it has to say."""
+    method, flat = replace(PLAIN, train=FedProx(steps=1, batch=8)), model(build)
+    upload = client(examples=examples).train(order(round=round, density=1.0), flat, task(), method)
+    values: list[float] = decode(upload.payload, flat.layout.size).values.tolist()
+    return values
+
+
+def test_every_round_has_batches_of_its_own() -> None:
+    one, two = (learnt(round, lambda: nn.Linear(5, 3), blobs()) for round in (1, 2))
+    assert one != two
+
+
+def test_every_round_has_a_dropout_of_its_own() -> None:
+    lone = blobs(1)  # every batch is the same example eight times over
+    one, two = (learnt(round, None, lone) for round in (1, 2))
+    assert one != two
+    one, two = (learnt(round, lambda: nn.Linear(5, 3), lone) for round in (1, 2))
+    assert one == two
 
 
 def test_another_client_and_another_seed_give_another_update() -> None:

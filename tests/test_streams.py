@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heteroselect.streams import Streams, draws_from, seeded_construction
+from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
 
 
 @pytest.fixture(autouse=True)
@@ -148,8 +149,11 @@ DRAWS: dict[str, Callable[[], Tensor]] = {
 EACH = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
 
 
-def drawn(draw: Callable[[], Tensor], seed: int, times: int = 3) -> list[Tensor]:
-    with draws_from(Streams(seed).torch("dropout")):
+HIDDEN = Draws(hidden=True)
+
+
+def drawn(draw: Callable[[], Tensor], seed: int, times: int = 3, draws: Draws | None = None) -> list[Tensor]:
+    with drawing_from(Streams(seed).torch("dropout"), draws or watch_draws(draw)):
         return [draw() for _ in range(times)]
 
 
@@ -160,6 +164,7 @@ def same(a: list[Tensor], b: list[Tensor]) -> bool:
 @EACH
 def test_an_operator_draws_from_the_generator_given(draw: Callable[[], Tensor]) -> None:
     first = drawn(draw, 1)
+    assert same(drawn(draw, 1, draws=HIDDEN), first)  # watching all operators gives the same numbers
     torch.manual_seed(999)
     assert same(drawn(draw, 1), first)
     assert not same(drawn(draw, 2), first)
@@ -174,20 +179,37 @@ def test_an_operator_leaves_the_global_generator_alone(draw: Callable[[], Tensor
 
 
 @EACH
-def test_it_tells_that_something_was_drawn(draw: Callable[[], Tensor]) -> None:
-    with draws_from(Streams(0).torch("dry run")) as draws:
-        assert not draws.used
-        draw()
-    assert draws.used
+def test_a_dry_run_finds_the_function_that_draws(draw: Callable[[], Tensor]) -> None:
+    before = torch.get_rng_state()
+    draws = watch_draws(draw)
+    assert draws.functions
+    assert not draws.hidden
+    assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_it_tells_that_nothing_was_drawn() -> None:
+class Scripted(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.dropout(x, 0.5, training=True)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_draws_hidden_in_torchscript_are_found_and_seeded() -> None:
+    scripted = torch.jit.script(Scripted())
+    draws = watch_draws(lambda: scripted(ONES))
+    assert draws.hidden
+    assert same(drawn(lambda: scripted(ONES), 1), drawn(lambda: scripted(ONES), 1))
+    assert not same(drawn(lambda: scripted(ONES), 1), drawn(lambda: scripted(ONES), 2))
+
+
+def test_a_dry_run_finds_that_nothing_was_drawn() -> None:
     model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.Dropout(0.0), nn.Flatten(), nn.Linear(8, 2))
-    with draws_from(Streams(0).torch("dry run")) as draws:
+
+    def call() -> None:
         model(torch.ones(2, 1, 4, 4)).sum().backward()
         model.eval()
         nn.Sequential(model, nn.Dropout(0.5)).eval()(torch.ones(1, 1, 4, 4))
-    assert not draws.used
+
+    assert watch_draws(call) == Draws()
 
 
 def test_a_generator_goes_on_where_it_stopped() -> None:
@@ -195,7 +217,7 @@ def test_a_generator_goes_on_where_it_stopped() -> None:
     generator = Streams(1).torch("dropout")
     halves = []
     for _ in range(2):
-        with draws_from(generator):
+        with drawing_from(generator, watch_draws(DRAWS["torch.rand"])):
             halves += [torch.rand(3), torch.rand(3)]
     assert same(halves, whole)
 
@@ -205,13 +227,13 @@ def test_outside_torch_draws_as_ever() -> None:
     expected = torch.rand(4)
     torch.manual_seed(3)
     first = torch.rand(2)
-    with draws_from(Streams(0).torch("dropout")):
+    with drawing_from(Streams(0).torch("dropout"), HIDDEN):
         torch.rand(5)
     assert torch.cat([first, torch.rand(2)]).tolist() == expected.tolist()
 
 
 def test_the_values_have_the_right_distribution() -> None:
-    with draws_from(Streams(0).torch("dropout")):
+    with drawing_from(Streams(0).torch("dropout"), HIDDEN):
         kept = functional.dropout(torch.ones(10_000), 0.3)
         uniform = torch.rand(10_000)
     assert kept.unique().tolist() == pytest.approx([0, 1 / 0.7])
@@ -221,7 +243,7 @@ def test_the_values_have_the_right_distribution() -> None:
 
 def test_gradients_flow_through_the_same_mask() -> None:
     x = torch.ones(50, requires_grad=True)
-    with draws_from(Streams(0).torch("dropout")):
+    with drawing_from(Streams(0).torch("dropout"), HIDDEN):
         out = functional.dropout(x, 0.5)
         out.sum().backward()
     assert x.grad is not None
@@ -229,9 +251,17 @@ def test_gradients_flow_through_the_same_mask() -> None:
 
 
 @pytest.mark.parametrize("name", ["functional dropout", "native dropout", "LSTM dropout"])
-def test_two_threads_do_not_mix(name: str) -> None:
-    """Each takes turns with the other at every draw, and still sees its own stream only."""
+def test_two_threads_do_not_mix(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They draw at the same time, one is held up wherever it seeds, and each sees its own stream only."""
+    seed_it = torch.random.manual_seed
+
+    def slowly(seed: int) -> None:
+        seed_it(seed)
+        time.sleep(0.002)
+
+    monkeypatch.setattr(torch.random, "manual_seed", slowly)
     draw, times = DRAWS[name], 15
+    draws = watch_draws(draw)
     alone = [drawn(draw, seed, times) for seed in (1, 2)]
     together: dict[int, list[Tensor]] = {}
     turn = threading.Barrier(2, timeout=20)
@@ -241,7 +271,7 @@ def test_two_threads_do_not_mix(name: str) -> None:
             turn.wait()
             return draw()
 
-        together[seed] = drawn(in_step, seed, times)
+        together[seed] = drawn(in_step, seed, times, draws)
 
     before = torch.get_rng_state()
     threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]

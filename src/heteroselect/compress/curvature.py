@@ -129,12 +129,15 @@ def hutchinson(
     wanted = [view for view, keep in zip(model.views, inside, strict=True) if keep]
     mine = model.views if scope == "model" else wanted
     gradients = torch.autograd.grad(loss, mine, create_graph=True, allow_unused=True)
-    total = {p.start: torch.full((len(p),), proximal) for p, k in zip(layout.parameters, inside, strict=True) if k}
+    total = {
+        p.start: torch.full((len(p),), float(proximal)) for p, k in zip(layout.parameters, inside, strict=True) if k
+    }
     for _ in range(probes):
         signs = [_signs(view, generator) for view in mine]
-        product = torch.stack([(g * z).sum() for g, z in zip(gradients, signs, strict=True) if g is not None]).sum()
-        if not product.requires_grad:  # a model linear in its parameters with a linear loss: H = 0
+        terms = [(g * z).sum() for g, z in zip(gradients, signs, strict=True) if g is not None and g.requires_grad]
+        if not terms:  # a loss that is linear in these parameters, or does not use them: H = 0
             break
+        product = torch.stack(terms).sum()
         columns = torch.autograd.grad(product, wanted, retain_graph=True, allow_unused=True)
         by_view = {id(view): z for view, z in zip(mine, signs, strict=True)}
         for start, view, column in zip(total, wanted, columns, strict=True):

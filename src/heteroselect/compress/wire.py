@@ -1,6 +1,6 @@
 """An update as bytes: the only place that knows the format.
 
-    magic "HSU1" · vector size N (u32) · kept κ (u32) · position code (u8) · CRC-32 of what follows (u32)
+    magic "HSU1" · vector size N (u32) · kept κ (u32) · position code (u8) · CRC-32 of all the rest (u32)
     positions: nothing where all are kept, else a bitmap of N bits or κ indices of 32 bits, whichever is less
     values: κ little-endian float32
 
@@ -34,7 +34,11 @@ def encode(update: Update) -> bytes:
     else:
         code, positions = _INDICES, update.positions.astype("<u4").tobytes()
     body = positions + update.values.astype("<f4").tobytes()
-    return _HEADER.pack(_MAGIC, size, kept, code, zlib.crc32(body)) + body
+    return _HEADER.pack(_MAGIC, size, kept, code, _checksum(size, kept, code, body)) + body
+
+
+def _checksum(size: int, kept: int, code: int, body: bytes | memoryview) -> int:
+    return zlib.crc32(body, zlib.crc32(struct.pack("<IIB", size, kept, code)))
 
 
 def decode(payload: bytes, size: int) -> Update:
@@ -48,7 +52,7 @@ def decode(payload: bytes, size: int) -> Update:
     width = {_ALL: 0, _BITMAP: (size + 7) // 8, _INDICES: 4 * kept}.get(code)
     if width is None or len(body) != width + 4 * kept or (code == _ALL and kept != size):
         raise WireError("the payload does not hold what its header claims")
-    if zlib.crc32(body) != crc:
+    if _checksum(size, kept, code, body) != crc:
         raise WireError("the payload's checksum does not fit")
     if code == _ALL:
         positions = np.arange(size, dtype=np.int64)

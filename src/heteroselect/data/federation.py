@@ -53,9 +53,12 @@ def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Sourc
     train = examples(data[:2], "data")
     held = test if test is not None else data[2:] or None
     if held is not None:
+        _same_kind(train, examples(held, "test"), "test")
         return _source(train, examples(held, "test"))
+    if len(train) < 2:
+        raise HeteroSelectError("data: one example cannot be held out for testing and trained on; two are needed.")
     order = torch.from_numpy(streams.numpy("held-out test examples").permutation(len(train)))
-    cut = max(1, round(len(train) * fraction))
+    cut = min(max(1, round(len(train) * fraction)), len(train) - 1)
     return _source(train.take(order[cut:]), train.take(order[:cut]))
 
 
@@ -63,30 +66,62 @@ def own_federation(data: Sequence[Any], test: Any) -> Federation:
     """A list of per-client data sets, as the user holds them."""
     if test is None:
         raise HeteroSelectError("test: a list of per-client data sets needs a test set, test=(x, y).")
+    if not data:
+        raise HeteroSelectError("data: a list of per-client data sets must have one or more.")
     parts = [examples(part, f"data[{k}]") for k, part in enumerate(data)]
-    source = _source(Examples(torch.cat([p.x for p in parts]), torch.cat([p.y for p in parts])), examples(test, "test"))
+    held = examples(test, "test")
+    for name, part in [(f"data[{k}]", part) for k, part in enumerate(parts)] + [("test", held)]:
+        _same_kind(parts[0], part, name)
+    source = _source(Examples(torch.cat([p.x for p in parts]), torch.cat([p.y for p in parts])), held)
     return Federation("own", parts, source.test, source.classes, source.pixels)
 
 
 def examples(data: Any, name: str) -> Examples:
     """(x, y) of arrays or tensors, a mapping with x and y, or anything like a torch Dataset of pairs."""
-    if isinstance(data, Examples):
-        found = data
-    elif isinstance(data, Mapping) and {"x", "y"} <= set(data):
-        found = Examples(_inputs(data["x"]), _targets(data["y"]))
-    elif isinstance(data, tuple) and len(data) == 2:
-        found = Examples(_inputs(data[0]), _targets(data[1]))
-    elif hasattr(data, "__getitem__") and hasattr(data, "__len__") and len(data):
-        pairs = [data[i] for i in range(len(data))]
-        x, y = torch.stack([_tensor(x) for x, _ in pairs]), torch.stack([_tensor(y) for _, y in pairs])
-        found = Examples(_inputs(x), _targets(y))
-    else:
-        raise HeteroSelectError(f"{name}: allowed are (x, y), a mapping with x and y, or a data set of (x, y) pairs.")
+    try:
+        found = _examples(data)
+    except (TypeError, ValueError, RuntimeError):  # what numpy and torch say of things that are no numbers
+        found = None
+    if found is None:
+        raise HeteroSelectError(
+            f"{name}: allowed are (x, y), a mapping with x and y, or a data set of (x, y) pairs, all of numbers."
+        )
     if len(found.x) != len(found.y) or len(found) == 0:
         raise HeteroSelectError(
             f"{name}: x and y must be of the same length, one or more, not {len(found.x)} and {len(found.y)}."
         )
     return found
+
+
+def _examples(data: Any) -> Examples | None:
+    if isinstance(data, Examples):
+        return data
+    if isinstance(data, Mapping):
+        return _pair(data["x"], data["y"]) if {"x", "y"} <= set(data) else None
+    if isinstance(data, tuple):
+        return _pair(*data) if len(data) == 2 else None
+    if not hasattr(data, "__getitem__") or not hasattr(data, "__len__") or len(data) == 0:
+        return None
+    pairs = [data[i] for i in range(len(data))]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        return None
+    return _pair(torch.stack([_tensor(x) for x, _ in pairs]), torch.stack([_tensor(y) for _, y in pairs]))
+
+
+def _pair(x: Any, y: Any) -> Examples | None:
+    inputs, targets = _inputs(x), _targets(y)
+    return Examples(inputs, targets) if inputs.ndim and targets.ndim else None
+
+
+def _same_kind(first: Examples, other: Examples, name: str) -> None:
+    """Clients and test set must fit one model."""
+    for field in ("x", "y"):
+        a, b = getattr(first, field), getattr(other, field)
+        if a.shape[1:] != b.shape[1:] or a.dtype != b.dtype:
+            raise HeteroSelectError(
+                f"{name}: its {field} ({b.dtype}, shape {tuple(b.shape[1:])} each) must be like that of the first "
+                f"client ({a.dtype}, shape {tuple(a.shape[1:])})."
+            )
 
 
 def _tensor(values: Any) -> Tensor:

@@ -28,4 +28,4 @@ def build(name: str, shape: tuple[int, ...], classes: int, *, dropout: float = 0
         )
     if name == "alexnet":
         return alexnet(shape, classes, dropout=dropout)
-    return resnet9(shape[0], classes) if name == "resnet9" else resnet18(shape[0], classes)
+    return resnet9(shape, classes) if name == "resnet9" else resnet18(shape[0], classes)

@@ -11,10 +11,10 @@ from heteroselect.errors import HeteroSelectError
 
 def alexnet(shape: tuple[int, ...], classes: int, *, dropout: float = 0.5) -> nn.Module:
     channels, height, width = shape
-    # one convolution of stride 2 and three poolings: each halves the picture
-    cells = (height // 16) * (width // 16)
+    # a convolution of stride 2 halves the picture, rounding up, and three poolings do so rounding down
+    cells = ((height + 1) // 16) * ((width + 1) // 16)
     if cells == 0:
-        raise HeteroSelectError(f"model.name: alexnet needs images of 16 x 16 or more, not {height} x {width}.")
+        raise HeteroSelectError(f"model.name: alexnet needs images of 15 x 15 or more, not {height} x {width}.")
     return nn.Sequential(
         nn.Conv2d(channels, 64, 3, stride=2, padding=1),
         nn.ReLU(),

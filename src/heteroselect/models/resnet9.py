@@ -5,6 +5,8 @@ A nine-layer relative of He et al., "Deep residual learning for image recognitio
 
 from torch import Tensor, nn
 
+from heteroselect.errors import HeteroSelectError
+
 
 def _block(inputs: int, outputs: int, *, pool: bool = False) -> nn.Sequential:
     parts: list[nn.Module] = [nn.Conv2d(inputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
@@ -21,7 +23,10 @@ class _Residual(nn.Module):
         return out
 
 
-def resnet9(channels: int, classes: int) -> nn.Module:
+def resnet9(shape: tuple[int, ...], classes: int) -> nn.Module:
+    channels, height, width = shape
+    if min(height, width) < 8:
+        raise HeteroSelectError(f"model.name: resnet9 needs images of 8 x 8 or more, not {height} x {width}.")
     return nn.Sequential(
         _block(channels, 64),
         _block(64, 128, pool=True),
