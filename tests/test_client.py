@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from heteroselect import methods
 from heteroselect.client import Client, ClientState, Task
-from heteroselect.compress import ErrorMemory, TopK
+from heteroselect.compress import ErrorMemory, Scene, TopK
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import decode
 from heteroselect.data.batches import to_inputs
@@ -220,7 +220,7 @@ def test_the_upload_is_what_training_from_the_global_model_gave() -> None:
     expected = -0.1 * reference.gradient
     assert decode(upload.payload, 18).values.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
     assert (upload.client, upload.examples) == (3, 40)
-    assert upload.loss == pytest.approx(loss, rel=1e-5)
+    assert upload.loss == pytest.approx(float(loss), rel=1e-5)
 
 
 def test_as_many_coordinates_are_sent_as_ordered() -> None:
@@ -242,6 +242,33 @@ def test_the_warm_up_goes_by_magnitude() -> None:
     magnitude = sent(client(), replace(PLAIN, compress=TopK(layers=0))).positions.tolist()
     assert sent(client(), warmup=True).positions.tolist() == magnitude
     assert sent(client(), warmup=False).positions.tolist() != magnitude
+
+
+class Onlooker:
+    """A compressor that keeps the scene it is shown."""
+
+    def __init__(self) -> None:
+        self.seen: list[Scene] = []
+
+    def compress(self, v: np.ndarray, density: float, scene: Scene) -> Update:
+        self.seen.append(scene)
+        return TopK(layers=0).compress(v, density, scene)
+
+
+def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own() -> None:
+    onlooker, who = Onlooker(), client()
+    method = replace(PLAIN, compress=onlooker, train=FedProx(steps=2, batch=8, proximal=0.7))
+    masks = []
+    for round in (1, 2):
+        masks.append(who.state.mask)
+        who.train(order(round=round, warmup=round == 1), model(), task(), method)
+    assert masks[1] is not None
+    for round, mask, scene in zip((1, 2), masks, onlooker.seen, strict=True):
+        assert scene.mask is mask
+        assert scene.warmup is (round == 1)
+        assert scene.proximal == 0.7
+        assert scene.rng.random() == STREAMS.numpy("layers", round=round, client=3).random()
+        assert scene.generator.initial_seed() == STREAMS.torch("probe", round=round, client=3).initial_seed()
 
 
 # What it remembers

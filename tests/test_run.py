@@ -137,6 +137,29 @@ def test_dropout_is_noticed_and_its_absence_too():
     assert prepare(config, data=blobs()).task.draws == Draws()
 
 
+class Drawing(nn.Module):
+    """Draws where nobody expects it: in evaluation, and in a branch that is seldom taken."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, x):
+        x = nn.functional.dropout(x, 0.2)  # on, whatever the mode
+        return self.linear(x + torch.randn_like(x) if torch.rand(()) < 0.1 else x)
+
+
+def test_draws_in_evaluation_in_rare_branches_and_in_the_loss_are_seeded_too():
+    def loss(outputs, targets):
+        return nn.functional.cross_entropy(outputs + 0.1 * torch.randn_like(outputs), targets)
+
+    first = small_run(model=Drawing, loss=loss)
+    torch.rand(7)
+    again = small_run(model=Drawing, loss=loss, threads=2)
+    assert first.model_sha256 == again.model_sha256
+    assert first.rounds == again.rounds
+
+
 def test_alexnet_gives_the_same_bits_with_any_threads():
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 256, (60, 3, 32, 32), np.uint8), rng.integers(0, 10, 60)

@@ -53,7 +53,7 @@ class Client:
     def loss(self, question: Question, model: FlatModel, task: Task) -> float:
         """The mean loss of the model on a part of the client's data."""
         model.module.eval()
-        with torch.no_grad():
+        with torch.no_grad(), self._randomness(question.round, model, task, "scoring dropout"):
             if question.augmented:
                 batches = self._batches("scoring", question.round, question.size, model, task)
                 count = min(question.batches, -(-len(self.examples) // question.size))
@@ -64,27 +64,43 @@ class Client:
 
     def train(self, order: Order, model: FlatModel, task: Task, method: Method) -> Upload:
         """Train from the global model in `model`, compress what was learnt, remember the rest."""
-        start = model.vector.clone()
-        batches = self._batches("batches", order.round, method.train.batch, model, task)
+        start, batches = model.vector.clone(), self.batches(order, model, task, method)
         with self._randomness(order.round, model, task):
-            loss = method.train.run(model, task.loss, batches, order.rate)
-            delta = (model.vector - start).cpu().numpy()
-            if not np.isfinite(delta).all():
-                raise HeteroSelectError(
-                    f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
-                    f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
-                )
-            v = method.memory.add(delta, self.state.memory)
-            scene = Scene(
-                model=model,
-                loss=lambda: _loss(model, task, *batches()),
-                proximal=method.train.proximal,
-                mask=self.state.mask,
-                warmup=order.warmup,
-                rng=self.streams.numpy("layers", round=order.round, client=self.id),
-                generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
+            loss = method.train.run(model, task.loss, batches, [order.rate])
+            return self.send(order, start, model, batches, float(loss), task, method)
+
+    def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
+        """What the client trains on this round."""
+        return self._batches("batches", order.round, method.train.batch, model, task)
+
+    def send(
+        self,
+        order: Order,
+        start: Tensor,
+        model: FlatModel,
+        batches: Batches,
+        loss: float,
+        task: Task,
+        method: Method,
+    ) -> Upload:
+        """The second half of `train`: from the trained model to bytes."""
+        delta = (model.vector - start).cpu().numpy()
+        if not np.isfinite(delta).all():
+            raise HeteroSelectError(
+                f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
+                f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
             )
-            update = method.compress.compress(v, order.density, scene)
+        v = method.memory.add(delta, self.state.memory)
+        scene = Scene(
+            model=model,
+            loss=lambda: _loss(model, task, *batches()),
+            proximal=method.train.proximal,
+            mask=self.state.mask,
+            warmup=order.warmup,
+            rng=self.streams.numpy("layers", round=order.round, client=self.id),
+            generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
+        )
+        update = method.compress.compress(v, order.density, scene)
         self.state = ClientState(
             memory=method.memory.rest(v, update, order.beta, order.weight),
             mask=mask_density(model.layout, update.positions),

@@ -1,10 +1,13 @@
 """How good is the model? The default metric, and what single clients would see of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
+
+Metric = Callable[[Tensor, Tensor], float]
+"""(outputs, targets) of the whole test set to one number, the higher the better."""
 
 
 def accuracy(outputs: Tensor, targets: Tensor) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from heteroselect import methods, models
 from heteroselect.client import Client, Task
@@ -16,7 +16,7 @@ from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.federation import Federation, deal, own_federation, own_source
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import accuracy
+from heteroselect.evaluate import Metric, accuracy
 from heteroselect.flat import FlatModel, Loss, Weights
 from heteroselect.method import Method
 from heteroselect.population import Population
@@ -25,8 +25,6 @@ from heteroselect.settings import Config
 from heteroselect.streams import Draws, Streams, seeded_construction, watch_draws
 from heteroselect.world import Devices, Links, World
 from heteroselect.world.clock import time_budget
-
-Metric = Callable[[Tensor, Tensor], float]
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def prepare(
     task = Task(
         loss=loss or nn.functional.cross_entropy,
         pixels=federation.pixels,
-        draws=_draws(flat, federation),
+        draws=_draws(flat, federation, loss or nn.functional.cross_entropy),
     )
     return Experiment(
         config=config,
@@ -149,13 +147,19 @@ def _module(
         return config, model()
 
 
-def _draws(model: FlatModel, federation: Federation) -> Draws:
-    """How a training step draws random numbers, seen in a dry run of two examples."""
-    x = to_inputs(federation.test.x[:2], federation.pixels, model.device)
+def _draws(model: FlatModel, federation: Federation, loss: Loss) -> Draws:
+    """How model and loss draw random numbers, seen in a dry run of two examples."""
+    x, y = to_inputs(federation.test.x[:2], federation.pixels, model.device), federation.test.y[:2].to(model.device)
     weights = model.weights()
-    model.module.train()
+
+    def call() -> None:
+        model.module.train()
+        loss(model.module(x), y)
+        model.module.eval()
+        model.module(x)
+
     with torch.no_grad():
-        draws = watch_draws(lambda: model.module(x))
+        draws = watch_draws(call)
     model.load(weights)  # batch norm has counted the two
     return draws
 

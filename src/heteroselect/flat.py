@@ -92,12 +92,11 @@ class FlatModel:
             parameter.data = view
             parameter.grad = self.gradient[span.slice].view(parameter.shape)
             self.views.append(parameter)
-        self._buffers = dict(self.module.named_buffers())
 
     def load(self, weights: Weights) -> None:
         self.vector.copy_(weights.vector)
         with torch.no_grad():
-            for name, buffer in self._buffers.items():
+            for name, buffer in self.module.named_buffers():
                 buffer.copy_(weights.buffers[name])
 
     def weights(self) -> Weights:
@@ -105,18 +104,18 @@ class FlatModel:
         return Weights(self.vector.cpu().clone(), self.buffers())
 
     def buffers(self) -> dict[str, Tensor]:
-        return {name: buffer.detach().cpu().clone() for name, buffer in self._buffers.items()}
+        return {name: buffer.detach().cpu().clone() for name, buffer in self.module.named_buffers()}
 
     def state_dict(self) -> dict[str, Tensor]:
         """The module's own state, each tensor apart, ready for a safetensors file."""
         return {name: value.detach().cpu().clone() for name, value in self.module.state_dict().items()}
 
-    def backward(self, loss: Loss, x: Tensor, y: Tensor) -> float:
+    def backward(self, loss: Loss, x: Tensor, y: Tensor) -> Tensor:
         """Leave the gradient of the loss of one batch in `self.gradient`; give the loss."""
         self.gradient.zero_()
         value = loss(self.module(x), y)
         value.backward()  # type: ignore[no-untyped-call]
-        return float(value.detach())
+        return value.detach()
 
 
 def _layout(trained: list[tuple[str, nn.Parameter]]) -> Layout:

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from heteroselect import methods
 from heteroselect.config import load, to_toml
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import client_accuracies, worst_tenth
-from heteroselect.experiment import Experiment, Metric, prepare
+from heteroselect.evaluate import Metric, client_accuracies, worst_tenth
+from heteroselect.experiment import Experiment, prepare
 from heteroselect.flat import FlatModel, Loss, Weights
 from heteroselect.folder import RunFolder
 from heteroselect.method import Method

@@ -46,11 +46,15 @@ class Streams:
         return generator
 
 
+# Whoever has to borrow torch's default generator for a moment does so under this lock.
+_default_generator = threading.Lock()
+
+
 @contextmanager
 def seeded_construction(streams: Streams) -> Iterator[None]:
     """Build a module inside: its initial weights come from the run's seed, and torch's global
     generator is left exactly as it was."""
-    with torch.random.fork_rng(devices=[]):
+    with _default_generator, torch.random.fork_rng(devices=[]):
         torch.default_generator.set_state(streams.torch("initial weights").get_state())
         yield
 
@@ -91,13 +95,15 @@ def drawing_from(generator: torch.Generator, draws: Draws) -> Iterator[None]:
     """Every random number that torch draws inside comes from `generator`.
 
     A user's own nn.Dropout, a functional dropout or torch.rand in `forward` are all covered. Modes are local to
-    a thread: clients in a pool do not mix. Only the functions that do draw pay for it.
+    a thread: clients in a pool do not mix. Only the functions that do draw pay for it. (Not covered: activation
+    checkpointing around dropout, which replays torch's own generator and no other.)
     """
     if draws.hidden:
         with _SeededOperators(generator):
             yield
     elif draws.functions:
-        with _SeededFunctions(generator, draws.functions):
+        # a branch that the dry run did not take may draw too, by one of the usual functions
+        with _SeededFunctions(generator, draws.functions | _usual_functions()):
             yield
     else:
         yield
@@ -115,10 +121,6 @@ class _SeededFunctions(TorchFunctionMode):
             return func(*args, **(kwargs or {}))
         with _SeededOperators(self.generator):
             return func(*args, **(kwargs or {}))
-
-
-# Random operators without a `generator` argument borrow torch's default generator under this lock.
-_default_generator = threading.Lock()
 
 
 class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -139,6 +141,8 @@ class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if torch.Tag.nondeterministic_seeded not in func.tags:
             return func(*args, **kwargs)
         self.drawn += 1
+        if kwargs.get("generator") is not None:  # somebody has chosen already
+            return func(*args, **kwargs)
         seeded = _seeded_overload(func)
         if seeded is not None and _device(args, kwargs).type == self.generator.device.type:
             return seeded(*args, **{**kwargs, "generator": self.generator})
@@ -146,6 +150,18 @@ class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         with _default_generator, torch.random.fork_rng():
             torch.random.manual_seed(seed)
             return func(*args, **kwargs)
+
+
+@cache
+def _usual_functions() -> frozenset[Any]:
+    """Torch's functions that draw random numbers, as far as their names tell."""
+    names = "dropout rand normal bernoulli multinomial poisson uniform exponential geometric cauchy gumbel rrelu"
+    found = set()
+    for place in (torch, torch.Tensor, torch.nn.functional):
+        for name in dir(place):
+            if any(word in name for word in names.split()) and callable(getattr(place, name)):
+                found.add(getattr(place, name))
+    return frozenset(found)
 
 
 def _device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.device:

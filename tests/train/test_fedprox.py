@@ -31,7 +31,7 @@ def stream(seed: int = 1) -> Callable[[], Batch]:
 
 def trained(part: FedProx, module: nn.Module | None = None, rate: float = RATE) -> Tensor:
     model = FlatModel(module or network())
-    part.run(model, nn.functional.cross_entropy, stream(), rate)
+    part.run(model, nn.functional.cross_entropy, stream(), [rate])
     return model.vector
 
 
@@ -58,11 +58,11 @@ def test_two_steps_by_hand() -> None:
     part = FedProx(momentum=0.5, proximal=0.5, clip=2.0)
     w, anchor, velocity = torch.zeros(2), torch.zeros(2), torch.zeros(2)
     # norm 5 is clipped to 2: g = (1.2, 1.6) = u, w = −0.1 u
-    part.step(w, torch.tensor([3.0, 4.0]), anchor, velocity, 0.1)
+    part.step(w, torch.tensor([3.0, 4.0]), anchor, velocity, [0.1])
     assert velocity.tolist() == pytest.approx([1.2, 1.6], rel=1e-5)
     assert w.tolist() == pytest.approx([-0.12, -0.16], rel=1e-5)
     # g = (1, 0) + 0.5 w = (0.94, −0.08) is short enough; u = 0.5 (1.2, 1.6) + g
-    part.step(w, torch.tensor([1.0, 0.0]), anchor, velocity, 0.1)
+    part.step(w, torch.tensor([1.0, 0.0]), anchor, velocity, [0.1])
     assert velocity.tolist() == pytest.approx([1.54, 0.72], rel=1e-5)
     assert w.tolist() == pytest.approx([-0.274, -0.232], rel=1e-5)
     assert anchor.tolist() == [0, 0]
@@ -70,25 +70,25 @@ def test_two_steps_by_hand() -> None:
 
 def test_the_pull_is_towards_the_anchor() -> None:
     w = torch.tensor([3.0])
-    FedProx(momentum=0, proximal=0.5, clip=0).step(w, torch.zeros(1), torch.tensor([1.0]), torch.zeros(1), 1.0)
+    FedProx(momentum=0, proximal=0.5, clip=0).step(w, torch.zeros(1), torch.tensor([1.0]), torch.zeros(1), [1.0])
     assert w.tolist() == [2.0]
 
 
 def test_the_clip_acts_on_task_and_proximal_gradient_together() -> None:
     w, anchor = torch.tensor([10.0]), torch.tensor([0.0])
-    FedProx(momentum=0, proximal=1.0, clip=2.0).step(w, torch.tensor([-1.0]), anchor, torch.zeros(1), 1.0)
+    FedProx(momentum=0, proximal=1.0, clip=2.0).step(w, torch.tensor([-1.0]), anchor, torch.zeros(1), [1.0])
     assert w.item() == pytest.approx(8.0, abs=1e-5)  # clip(−1 + 10) = 2; clipped before the pull it would be 9
 
 
 def test_a_short_gradient_is_not_stretched() -> None:
     w = torch.zeros(1)
-    FedProx(momentum=0, proximal=0, clip=2.0).step(w, torch.tensor([0.5]), torch.zeros(1), torch.zeros(1), 1.0)
+    FedProx(momentum=0, proximal=0, clip=2.0).step(w, torch.tensor([0.5]), torch.zeros(1), torch.zeros(1), [1.0])
     assert w.tolist() == [-0.5]
 
 
 def test_clip_zero_does_not_clip() -> None:
     w = torch.zeros(1)
-    FedProx(momentum=0, proximal=0, clip=0).step(w, torch.tensor([50.0]), torch.zeros(1), torch.zeros(1), 1.0)
+    FedProx(momentum=0, proximal=0, clip=0).step(w, torch.tensor([50.0]), torch.zeros(1), torch.zeros(1), [1.0])
     assert w.tolist() == [-50.0]
 
 
@@ -133,7 +133,7 @@ def test_a_stronger_pull_never_leads_further_away_on_a_quadratic() -> None:
     for mu in (0.0, 0.001, 0.01, 0.1, 1.0, 5.0):
         model = FlatModel(Valley())
         part = FedProx(steps=60, momentum=0.0, proximal=mu, clip=0.0)
-        part.run(model, lambda out, _: out, lambda: (torch.zeros(1), torch.zeros(1)), rate=0.1)
+        part.run(model, lambda out, _: out, lambda: (torch.zeros(1), torch.zeros(1)), rates=[0.1])
         lengths.append(float(model.vector.norm()))
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[-1] < 0.4 * lengths[0]
@@ -146,7 +146,7 @@ def test_it_reports_the_mean_loss_of_the_batches_seen() -> None:
     targets = iter([1.0, 2.0, 4.0])
     batches = lambda: (torch.ones(1, 1), torch.tensor([next(targets)]))  # noqa: E731
     part = FedProx(steps=3, momentum=0.0, proximal=0.0, clip=0.0)
-    mean = part.run(model, lambda out, y: (out - y).mean(), batches, rate=0.5)
+    mean = part.run(model, lambda out, y: (out - y).mean(), batches, rates=[0.5])
     assert mean == pytest.approx(np.mean([0 - 1, -0.5 - 2, -1 - 4]))
     assert model.vector.tolist() == [-1.5]
     assert next(targets, None) is None
@@ -155,17 +155,17 @@ def test_it_reports_the_mean_loss_of_the_batches_seen() -> None:
 def test_it_trains_in_training_mode() -> None:
     model = FlatModel(nn.Sequential(nn.Linear(5, 3), nn.BatchNorm1d(3)))
     model.module.eval()
-    FedProx(steps=4).run(model, nn.functional.cross_entropy, stream(), RATE)
+    FedProx(steps=4).run(model, nn.functional.cross_entropy, stream(), [RATE])
     assert model.buffers()["1.num_batches_tracked"] == 4
 
 
 def test_momentum_and_anchor_are_fresh_each_time() -> None:
     model, part = FlatModel(network()), FedProx(steps=5, proximal=1.0)
     start = model.weights()
-    part.run(model, nn.functional.cross_entropy, stream(), RATE)
+    part.run(model, nn.functional.cross_entropy, stream(), [RATE])
     first = model.vector.clone()
     model.load(start)
-    part.run(model, nn.functional.cross_entropy, stream(), RATE)
+    part.run(model, nn.functional.cross_entropy, stream(), [RATE])
     assert torch.equal(model.vector, first)
 
 
@@ -178,6 +178,6 @@ def test_it_learns() -> None:
 
     model = FlatModel(network())
     before = model.backward(nn.functional.cross_entropy, *batches())
-    FedProx(steps=50).run(model, nn.functional.cross_entropy, batches, 0.05)
+    FedProx(steps=50).run(model, nn.functional.cross_entropy, batches, [0.05])
     after = model.backward(nn.functional.cross_entropy, *batches())
     assert after < 0.2 * before

@@ -1,7 +1,7 @@
 """Curvature-weighted top-κ on a few sampled layers (section III-D, eqs 10 and 11).
 
 Coordinates of most layers are ranked by v². On Q layers, drawn by the client's previous mask, they are
-ranked by v²/(|Ĥ| + ε) with one Hutchinson probe Ĥ = z∘(Hz) (Bekas et al. 2007; Yao et al. 2020).
+ranked by v²/|Ĥ| with one Hutchinson probe Ĥ = z∘(Hz) (Bekas et al. 2007; Yao et al. 2020).
 The paper's own Table II has plain magnitude ahead; `layers = 0` gives it.
 """
 
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from heteroselect.compress.topk import Rounding, kept_count, top_positions
 from heteroselect.compress.update import Positions, Update, Values
+from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Layout, Span
 from heteroselect.population import Reals
 
@@ -56,7 +57,7 @@ class TopK:
         return self.keep(v, kept, self.probe(spans, scene))
 
     def probe(self, spans: Sequence[Span], scene: Scene) -> dict[Span, Values]:
-        return hutchinson(
+        found = hutchinson(
             scene.model,
             scene.loss(),
             spans,
@@ -65,6 +66,12 @@ class TopK:
             probes=self.probes,
             scope=self.probe_scope,
         )
+        if not all(np.isfinite(diagonal).all() for diagonal in found.values()):
+            raise HeteroSelectError(
+                "method.compress.curvature_layers: the model's second derivatives are not finite; allowed is 0, "
+                "which ranks by magnitude."
+            )
+        return found
 
     def keep(self, v: Values, kept: int, curvature: dict[Span, Values]) -> Update:
         """Rank and keep; `curvature` holds |Ĥ| of each probed layer."""
@@ -77,8 +84,8 @@ class TopK:
         return Update.keep(v, _rerank(magnitudes, weighted, list(curvature), kept))
 
     def weighted(self, magnitudes: Values, curvature: dict[Span, Values]) -> Values:
-        """|v|/√(|Ĥ| + ε) on the probed layers, |v| elsewhere: the order of eq. 10 without squaring,
-        which would make small values vanish."""
+        """|v|/√max(|Ĥ|, ε) on the probed layers, |v| elsewhere: the order of eq. 10, with the floor of the authors'
+        code for its ε, and without squaring, which would make small values vanish."""
         scores = magnitudes.copy()
         for span, diagonal in curvature.items():
             damped = np.maximum(diagonal, np.float32(self.floor))

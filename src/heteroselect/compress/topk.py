@@ -13,10 +13,10 @@ Rounding = Literal["ceil", "floor"]
 def kept_count(density: float, size: int, rounding: Rounding = "ceil") -> int:
     """κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs), at least 1 and at most N.
 
-    A product such as 0.28 · 7850 = 2198.0000000000005 means 2198, hence the hair's breadth.
+    A product such as 0.07 · 100 = 7.000000000000001 means 7, hence the hair's breadth.
     """
     exact = density * size
-    hair = 1e-9 * max(1.0, exact)
+    hair = 1e-12 * max(1.0, exact)
     count = math.ceil(exact - hair) if rounding == "ceil" else math.floor(exact + hair)
     return min(max(count, 1), size)
 

@@ -64,10 +64,15 @@ class Batches:
         self.examples, self.size, self.rng, self.pixels, self.device = examples, size, rng, pixels, device
         self._queue = np.empty(0, np.int64)
 
-    def __call__(self) -> tuple[Tensor, Tensor]:
-        while len(self._queue) < self.size:
+    def take(self, batches: int = 1) -> Examples:
+        """The examples of the next batches, one after the other, as they are stored."""
+        count = batches * self.size
+        while len(self._queue) < count:
             self._queue = np.concatenate([self._queue, self.rng.permutation(len(self.examples))])
-        index, self._queue = self._queue[: self.size], self._queue[self.size :]
-        batch = self.examples.take(torch.from_numpy(index))
+        index, self._queue = self._queue[:count], self._queue[count:]
+        return self.examples.take(torch.from_numpy(index))
+
+    def __call__(self) -> tuple[Tensor, Tensor]:
+        batch = self.take()
         x = augment(batch.x, self.rng) if self.pixels is not None and self.pixels.augment else batch.x
         return to_inputs(x, self.pixels, self.device), batch.y.to(self.device)

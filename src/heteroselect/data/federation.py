@@ -78,14 +78,13 @@ def own_federation(data: Sequence[Any], test: Any) -> Federation:
 
 def examples(data: Any, name: str) -> Examples:
     """(x, y) of arrays or tensors, a mapping with x and y, or anything like a torch Dataset of pairs."""
+    allowed = f"{name}: allowed are (x, y), a mapping with x and y, or a data set of (x, y) pairs, all of numbers"
     try:
         found = _examples(data)
-    except (TypeError, ValueError, RuntimeError):  # what numpy and torch say of things that are no numbers
-        found = None
+    except (TypeError, ValueError, RuntimeError, LookupError) as error:  # of numpy, torch or the data set itself
+        raise HeteroSelectError(f"{allowed} ({error}).") from error
     if found is None:
-        raise HeteroSelectError(
-            f"{name}: allowed are (x, y), a mapping with x and y, or a data set of (x, y) pairs, all of numbers."
-        )
+        raise HeteroSelectError(f"{allowed}.")
     if len(found.x) != len(found.y) or len(found) == 0:
         raise HeteroSelectError(
             f"{name}: x and y must be of the same length, one or more, not {len(found.x)} and {len(found.y)}."
@@ -119,8 +118,8 @@ def _same_kind(first: Examples, other: Examples, name: str) -> None:
         a, b = getattr(first, field), getattr(other, field)
         if a.shape[1:] != b.shape[1:] or a.dtype != b.dtype:
             raise HeteroSelectError(
-                f"{name}: its {field} ({b.dtype}, shape {tuple(b.shape[1:])} each) must be like that of the first "
-                f"client ({a.dtype}, shape {tuple(a.shape[1:])})."
+                f"{name}: its {field} ({b.dtype}, shape {tuple(b.shape[1:])} each) must be like that of the "
+                f"training data ({a.dtype}, shape {tuple(a.shape[1:])})."
             )
 
 
@@ -143,6 +142,8 @@ def _targets(values: Any) -> Tensor:
 
 def _source(train: Examples, test: Examples) -> Source:
     labelled = not train.y.is_floating_point() and train.y.ndim == 1
+    if labelled and int(min(train.y.min(), test.y.min())) < 0:
+        raise HeteroSelectError("data: class numbers in y must be 0 or more.")
     classes = int(max(train.y.max(), test.y.max())) + 1 if labelled else None
     pixels = None
     if train.x.dtype == torch.uint8:

@@ -18,13 +18,15 @@ from heteroselect.client import Client, Task
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples
 from heteroselect.errors import HeteroSelectError
+from heteroselect.evaluate import Metric
 from heteroselect.flat import FlatModel, Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
+from heteroselect.simulate.together import SMALL, Together
+from heteroselect.streams import Draws, drawing_from
 
 A = TypeVar("A")
 B = TypeVar("B")
-Metric = Callable[[Tensor, Tensor], float]
 
 EVALUATION_BATCH = 500  # fixed: with it, and not with the number of threads, go the bits of an evaluation
 
@@ -43,7 +45,10 @@ class Simulator:
         *,
         threads: int = 1,
         device: str = "cpu",
+        together: bool = True,
     ) -> None:
+        self.together = together
+        self._cohorts: dict[int, Together] = {}
         self.clients, self.test, self.task, self.method, self.metric = clients, test, task, method, metric
         self._models: queue.SimpleQueue[FlatModel] = queue.SimpleQueue()
         for _ in range(threads):
@@ -70,10 +75,60 @@ class Simulator:
         return self._map(weights, lambda q, model: self.clients[q.client].loss(q, model, self.task), questions)
 
     def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]:
+        if self._together_may_fit():
+            uploads = self._train_together(weights, orders)
+            if uploads is not None:
+                return uploads
+
         def work(order: Order, model: FlatModel) -> Upload:
             return self.clients[order.client].train(order, model, self.task, self.method)
 
         return self._map(weights, work, orders)
+
+    def _together_may_fit(self) -> bool:
+        """Small models that neither draw random numbers nor hold statistics, on data that is not augmented."""
+        augmented = self.task.pixels is not None and self.task.pixels.augment
+        return self.together and self._layout.size <= SMALL and self.task.draws == Draws() and not augmented
+
+    def _train_together(self, weights: Weights, orders: Sequence[Order]) -> list[Upload] | None:
+        """All clients in one graph; None where that would not give the bits of training one by one."""
+        solver, clients = self.method.train, [self.clients[order.client] for order in orders]
+        with self._borrowed() as model:
+            model.load(weights)
+            streams = [
+                client.batches(order, model, self.task, self.method)
+                for client, order in zip(clients, orders, strict=True)
+            ]
+            parts = [stream.take(solver.steps) for stream in streams]
+            data = Examples(torch.stack([part.x for part in parts]), torch.stack([part.y for part in parts]))
+            batches = self._batches_together(data, model)
+            cohort = self._cohorts.get(len(orders))
+            if cohort is None:
+                cohort = Together(model, len(orders))
+                if weights.buffers or not cohort.fits(self.task.loss, *next(batches)):
+                    self.together = False
+                    return None
+                batches = self._batches_together(data, model)
+                self._cohorts[len(orders)] = cohort
+            cohort.vector.copy_(weights.vector)
+            losses = solver.run(cohort, self.task.loss, lambda: next(batches), [order.rate for order in orders])
+
+        def work(row: int, model: FlatModel) -> Upload:
+            start = model.vector.clone()
+            model.vector.copy_(cohort.vector[row])
+            model.module.train()
+            loss = float(losses[row])
+            return clients[row].send(orders[row], start, model, streams[row], loss, self.task, self.method)
+
+        return self._map(weights, work, range(len(orders)))
+
+    def _batches_together(self, data: Examples, model: FlatModel) -> Iterator[tuple[Tensor, Tensor]]:
+        """Batch after batch of all clients at once: (clients, examples, …)."""
+        size = self.method.train.batch
+        for at in range(0, data.y.shape[1], size):
+            x = data.x[:, at : at + size]
+            inputs = to_inputs(x.flatten(0, 1), self.task.pixels, model.device)
+            yield inputs.view(x.shape), data.y[:, at : at + size].to(model.device)
 
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
         client = self.clients[request.client]
@@ -88,13 +143,16 @@ class Simulator:
     def outputs(self, weights: Weights) -> Tensor:
         """What the model says of every test example."""
 
-        def work(chunk: Tensor, model: FlatModel) -> Tensor:
+        chunks = torch.split(self.test.x, EVALUATION_BATCH)
+
+        def work(number: int, model: FlatModel) -> Tensor:
+            generator = self.clients[0].streams.torch("evaluation", client=number, device=model.device)
             model.module.eval()
-            with torch.no_grad():
-                out: Tensor = model.module(to_inputs(chunk, self.task.pixels, model.device))
+            with torch.no_grad(), drawing_from(generator, self.task.draws):
+                out: Tensor = model.module(to_inputs(chunks[number], self.task.pixels, model.device))
                 return out.cpu()
 
-        return torch.cat(self._map(weights, work, list(torch.split(self.test.x, EVALUATION_BATCH))))
+        return torch.cat(self._map(weights, work, range(len(chunks))))
 
     def _map(self, weights: Weights, work: Callable[[A, FlatModel], B], items: Sequence[A]) -> list[B]:
         """Each item with a model that holds `weights`; results in the order of the items."""

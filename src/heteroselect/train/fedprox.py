@@ -3,15 +3,26 @@
 Li et al., "Federated optimization in heterogeneous networks" (FedProx), MLSys 2020. μ = 0 is FedAvg's SGD.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from heteroselect.flat import FlatModel, Loss
+from heteroselect.flat import Loss
 
 Batch = tuple[Tensor, Tensor]
+
+
+class Trainable(Protocol):
+    """A flat model, or a matrix with one in each row."""
+
+    module: nn.Module
+    vector: Tensor
+    gradient: Tensor
+
+    def backward(self, loss: Loss, x: Tensor, y: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -24,25 +35,30 @@ class FedProx:
     proximal: float = 0.1
     clip: float = 2.0
 
-    def run(self, model: FlatModel, loss: Loss, batches: Callable[[], Batch], rate: float) -> float:
-        """Train `model` in place; give the mean loss of the batches seen."""
+    def run(self, model: Trainable, loss: Loss, batches: Callable[[], Batch], rates: Sequence[float]) -> Tensor:
+        """Train `model` in place, a rate for each row; give the mean loss of the batches seen."""
         anchor = model.vector.clone()
         velocity = torch.zeros_like(anchor)
-        total = 0.0
+        total = torch.zeros((), device=anchor.device)
         model.module.train()
         for _ in range(self.steps):
             x, y = batches()
-            total += model.backward(loss, x, y)
+            total = total + model.backward(loss, x, y)
             with torch.no_grad():
-                self.step(model.vector, model.gradient, anchor, velocity, rate)
+                self.step(model.vector, model.gradient, anchor, velocity, rates)
         return total / self.steps
 
-    def step(self, w: Tensor, gradient: Tensor, anchor: Tensor, velocity: Tensor, rate: float) -> None:
-        """g ← clip(g + μ(w − w₀)); u ← ρu + g; w ← w − ηu. All in place."""
+    def step(self, w: Tensor, gradient: Tensor, anchor: Tensor, velocity: Tensor, rates: Sequence[float]) -> None:
+        """g ← clip(g + μ(w − w₀)); u ← ρu + g; w ← w − ηu. All in place, row by row where there are rows."""
         if self.proximal:
-            gradient.add_(w, alpha=self.proximal).sub_(anchor, alpha=self.proximal)
+            gradient.add_(w - anchor, alpha=self.proximal)
         if self.clip:
+            norm = torch.linalg.vector_norm(gradient, dim=-1, keepdim=True)
             # torch's own clip_grad_norm_ adds the same 1e-6
-            gradient.mul_((self.clip / (gradient.norm() + 1e-6)).clamp(max=1.0))
+            gradient.mul_((self.clip / (norm + 1e-6)).clamp_(max=1.0))
         velocity.mul_(self.momentum).add_(gradient)
-        w.sub_(velocity, alpha=rate)
+        if len(set(rates)) == 1:
+            w.sub_(velocity, alpha=rates[0])
+        else:
+            for row, rate in enumerate(rates):
+                w[row].sub_(velocity[row], alpha=rate)
