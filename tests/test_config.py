@@ -60,6 +60,17 @@ def test_a_single_change_beats_the_method():
     assert config.method.train.rate_rule == "shared"
 
 
+def test_a_change_may_be_a_table():
+    config = loaded(method="heteroselect-as-run", changes={"method": {"train": {"steps": 5}}})
+    assert (config.method.name, config.method.train.steps) == ("heteroselect-as-run", 5)
+    assert config.method.train.rate_rule == "score"
+
+
+def test_an_empty_table_changes_nothing():
+    config = loaded({"data": {}, "method": {"name": "heteroselect-as-run"}})
+    assert config.data.variant == "authors"
+
+
 def test_a_file_beats_the_method_it_names_itself():
     config = loaded({"method": {"name": "heteroselect-as-run", "train": {"rate_rule": "shared"}}})
     assert config.method.train.rate_rule == "shared"
@@ -111,6 +122,9 @@ def test_a_change_needs_a_key_and_a_value(pair):
         ({"method.train.foo": 1}, "method.train.foo", "steps, batch, momentum"),
         ({"nothing": 1}, "nothing", "clients, selected, rounds"),
         ({"rounds.x": 1}, "rounds", "a whole number"),
+        ({"rounds": True}, "rounds", "a whole number"),
+        ({"method.train.rate": True}, "method.train.rate", "a number > 0"),
+        ({"paper": [{"peak": 1}]}, "paper.0.peak", "source, peak_accuracy"),
         ({"world.bandwidth_min_mbps": 6}, "world", "bandwidth_max_mbps"),
         ({"model.name": "vgg"}, "model.name", "logistic, alexnet"),
     ],

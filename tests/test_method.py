@@ -33,6 +33,12 @@ def test_as_run_differs_only_in_settings():
     assert run.calibrate.split == "in-turn"
 
 
+def test_the_defaults_of_the_settings_are_those_of_the_parts():
+    for role, part in vars(methods.get("heteroselect")).items():
+        if role not in ("name", "consensus_keep"):
+            assert part == type(part)(), role
+
+
 @pytest.mark.parametrize(
     ("change", "read", "expected"),
     [

@@ -111,6 +111,9 @@ def test_every_log_of_the_authors_agrees(shared):
         (json.dumps(changed(scores_sel=[1.0])), "one score and one bandwidth a client"),
         (json.dumps(changed(theta_k=[1.0])), "theta_k of round 1"),
         (json.dumps(changed(selected=[100] * 10)), "not a log of the authors' format"),
+        (json.dumps(changed(selected=[-1] * 10)), "that cannot be"),
+        (json.dumps(changed(bw_mbps_sel=[float("nan")] * 10)), "that cannot be"),
+        (json.dumps({**LOG, "fl_config": {**LOG["fl_config"], "num_rounds": 0}}), "not a log of the authors' format"),
     ],
 )
 def test_another_format_is_refused_in_one_sentence(tmp_path, text, sentence):

@@ -15,6 +15,7 @@ from heteroselect import methods
 from heteroselect.config import load
 from heteroselect.experiment import prepare
 from heteroselect.folder import CONFIG, MODEL, ROUNDS, SUMMARY
+from heteroselect.run import play
 from heteroselect.select import Cohort
 from heteroselect.streams import Draws
 
@@ -259,8 +260,7 @@ class Lowest:
 
 
 def test_a_part_of_ones_own_takes_ten_lines():
-    mine = replace(methods.get("heteroselect"), name="lowest", select=Lowest())
-    result = small_run(method=mine)
+    result = small_run(method=lambda settings: replace(methods.build(settings), name="lowest", select=Lowest()))
     assert result.method == "lowest"
     assert all(0.0 in line["scores"] for line in result.rounds)  # the lowest score is 0 and is always there
     assert all(line["tau"] is None for line in result.rounds)
@@ -273,6 +273,84 @@ def test_the_method_as_run_runs_and_differs(tmp_path):
     assert run.rounds[0]["score_parts"]["fairness"] == 1.0
     assert run.rounds[0]["score_parts"]["staleness"] == pytest.approx(0.5 * np.log(2))
     assert tomllib.loads((tmp_path / "run" / CONFIG).read_text())["method"]["train"]["rate_rule"] == "score"
+
+
+def test_a_ready_method_keeps_its_own_settings():
+    mine = replace(methods.get("heteroselect"), name="lowest", select=Lowest())
+    result = heteroselect.run({"clients": 12, "selected": 4, "rounds": 1}, data=blobs(), method=mine)
+    assert result.method == result.config.method.name == "lowest"
+    with pytest.raises(heteroselect.HeteroSelectError, match=r"method\.train\.steps: it would have no effect"):
+        small_run(method=mine)
+    with pytest.raises(heteroselect.HeteroSelectError, match="'heteroselect' is taken"):
+        heteroselect.run({"rounds": 1}, data=blobs(), method=replace(mine, name="heteroselect"))
+
+
+def test_an_experiment_can_be_played_again():
+    experiment = prepare(load(SMALL, methods=methods.SETTINGS), data=blobs())
+    first, again = (play(experiment, None, threads=1) for _ in range(2))
+    assert first.model_sha256 == again.model_sha256
+    assert first.rounds == again.rounds
+
+
+class InPlace(nn.Module):
+    """Scales its input where it lies."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 4)
+
+    def forward(self, x):
+        return self.linear(x.mul_(0.5))
+
+
+class OutOfPlace(InPlace):
+    def forward(self, x):
+        return self.linear(x * 0.5)
+
+
+def test_a_model_that_works_in_place_cannot_reach_the_data():
+    assert small_run(model=InPlace).model_sha256 == small_run(model=OutOfPlace).model_sha256
+
+
+class Picky(nn.Module):
+    """A network that insists on one order of its pixels in memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.head = nn.Conv2d(3, 4, 3, padding=1), nn.Linear(4 * 8 * 8, 3)
+
+    def forward(self, x):
+        return self.head(self.convolution(x).view(x.size(0), -1))
+
+
+def test_a_convolution_may_ask_for_its_pixels_in_order():
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (120, 3, 8, 8), np.uint8), rng.integers(0, 3, 120)
+    assert small_run(model=Picky, data=pictures).rounds_run == 4
+
+
+class Attention(nn.Module):
+    """Fused attention has no second derivative."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.head = nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, batch_first=True), nn.Linear(6, 4)
+
+    def forward(self, x):
+        return self.head(self.layer(x.unsqueeze(1)).squeeze(1))
+
+
+def test_a_model_without_second_derivatives_is_told_so_before_it_starts(tmp_path):
+    with pytest.raises(heteroselect.HeteroSelectError, match=r"method\.compress\.curvature_layers: allowed is 0"):
+        small_run(model=Attention, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert small_run(model=Attention, settings={"method.compress.curvature_layers": 0}).rounds_run == 4
+
+
+def test_without_the_loss_in_the_score_nobody_is_asked_for_it():
+    result = small_run(settings={"method.score.loss_weight": 0.0})
+    assert [line["bytes_scoring"] for line in result.rounds] == [0] * 4
+    assert [line["loss_mean"] for line in result.rounds] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -290,7 +368,7 @@ def test_the_method_as_run_runs_and_differs(tmp_path):
         {"method.compress.decay": "static"},
         {"method.train.rate_rule": "score"},
         {"method.aggregate.weights": "uniform"},
-        {"method.aggregate.weights": "unbiased"},
+        {"method.aggregate.weights": "inverse"},
         {"world.stress": "inverse"},
         {"world.stress": "permuted"},
     ],

@@ -1,4 +1,4 @@
-"""The command line: run · show · replay · data · presets · methods."""
+"""The command line: run · show · replay · data · presets · methods · settings."""
 
 import json
 import sys
@@ -80,7 +80,8 @@ def run(
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
     config = settings_of(preset, method=method, changes=changes)
-    chosen, workers = choose_device(device), choose_threads(threads)
+    chosen = choose_device(device)
+    workers = choose_threads(threads, chosen)
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
     experiment = prepare(config, device=chosen)
@@ -101,7 +102,7 @@ def run(
 @contextmanager
 def _watching(config: Config, *, quiet: bool) -> Any:
     """Live progress on a terminal, a line now and then elsewhere; always on standard error."""
-    last = min(config.rounds, config.stop_after or config.rounds)
+    last = config.last_round
     if quiet:
         yield None
         return

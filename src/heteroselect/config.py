@@ -14,7 +14,7 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.settings import Config, allowed, find
+from heteroselect.settings import Config, PaperRow, allowed, find
 
 
 def to_toml(config: Config) -> str:
@@ -42,7 +42,7 @@ def load(
     way to what the source says; a method named here (the command line) overrides the source.
     """
     tables = source if isinstance(source, Mapping) else _read(source)
-    flat = _flatten(tables)
+    flat = flatten(tables)
     named = str(flat.get("method.name", "heteroselect"))
     for name in filter(None, (named, method)):
         if name not in methods:
@@ -52,7 +52,7 @@ def load(
     else:
         flat = {key: value for key, value in flat.items() if key not in methods[named]} | dict(methods[method])
         flat["method.name"] = method
-    flat |= changes or {}
+    flat |= flatten(changes or {})
     try:
         return Config.model_validate(_nest(flat))
     except ValidationError as error:
@@ -90,11 +90,11 @@ def _read(source: str | Path) -> dict[str, Any]:
         raise HeteroSelectError(f"config: {path} is not valid TOML ({error}).") from error
 
 
-def _flatten(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in tables.items():
-        if isinstance(value, Mapping) and value:
-            flat |= _flatten(value, f"{prefix}{key}.")
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value
     return flat
@@ -134,8 +134,6 @@ def _explain(error: ValidationError) -> NoReturn:
 def _settings(group: str) -> list[str]:
     model: type[BaseModel] = Config
     for step in filter(None, group.split(".")):
-        inner = model.model_fields[step].annotation
-        assert isinstance(inner, type)
-        assert issubclass(inner, BaseModel)
-        model = inner
+        inner = model.model_fields[step].annotation if step in model.model_fields else PaperRow
+        model = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else PaperRow
     return list(model.model_fields)

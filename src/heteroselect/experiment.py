@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,19 @@ from torch import nn
 
 from heteroselect import methods, models
 from heteroselect.client import Client, Task
+from heteroselect.compress import TopK
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
+from heteroselect.data.examples import Pixels
 from heteroselect.data.federation import Federation, deal, own_federation, own_source
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, accuracy
 from heteroselect.flat import FlatModel, Loss, Weights
-from heteroselect.method import Method
+from heteroselect.method import Compressor, Method
 from heteroselect.population import Population
 from heteroselect.round import Server
-from heteroselect.settings import Config
-from heteroselect.streams import Draws, Streams, seeded_construction, watch_draws
+from heteroselect.settings import Config, MethodSettings
+from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
 from heteroselect.world import Devices, Links, World
 from heteroselect.world.clock import time_budget
 
@@ -36,14 +38,17 @@ class Experiment:
     federation: Federation
     module: nn.Module
     weights: Weights
-    clients: list[Client]
     task: Task
     metric: Metric
     world: World
     streams: Streams
 
+    def clients(self) -> list[Client]:
+        """The clients as they are before the first round, with nothing remembered."""
+        return [Client(k, examples, self.streams) for k, examples in enumerate(self.federation.clients)]
+
     def server(self) -> Server:
-        sizes = np.array([len(client.examples) for client in self.clients])
+        sizes = np.array([len(examples) for examples in self.federation.clients])
         return Server(self.weights, np.zeros(len(self.weights.vector), np.float32), Population.new(sizes))
 
 
@@ -53,7 +58,7 @@ def prepare(
     model: Callable[[], nn.Module] | nn.Module | None = None,
     data: Any = None,
     test: Any = None,
-    method: Method | None = None,
+    method: Method | Callable[[MethodSettings], Method] | None = None,
     loss: Loss | None = None,
     metric: Metric | None = None,
     device: str = "cpu",
@@ -64,27 +69,32 @@ def prepare(
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, model)
     flat = FlatModel(module, device)
-    if method is not None:
-        settings = config.method.model_copy(update={"name": method.name})
-        config = config.model_copy(update={"method": settings})
-    chosen = method or methods.build(config.method)
-    task = Task(
-        loss=loss or nn.functional.cross_entropy,
-        pixels=federation.pixels,
-        draws=_draws(flat, federation, loss or nn.functional.cross_entropy),
-    )
+    config, chosen = _method(config, method)
+    loss = loss or nn.functional.cross_entropy
+    task = Task(loss, *_dry_run(flat, federation, loss, chosen.compress))
     return Experiment(
         config=config,
         method=chosen,
         federation=federation,
         module=module,
         weights=FlatModel(module).weights(),
-        clients=[Client(k, examples, streams) for k, examples in enumerate(federation.clients)],
         task=task,
         metric=metric or accuracy,
         world=_world(config, chosen, flat.layout.size, streams),
         streams=streams,
     )
+
+
+def _method(config: Config, own: Method | Callable[[MethodSettings], Method] | None) -> tuple[Config, Method]:
+    """The method that the settings name, or the user's own, under a name of its own."""
+    if own is None:
+        return config, methods.build(config.method)
+    chosen = own if isinstance(own, Method) else own(config.method)
+    if chosen.name in methods.REGISTRY and chosen != methods.build(config.method):
+        raise HeteroSelectError(
+            f"method: {chosen.name!r} is taken; allowed is any other name for a method of your own."
+        )
+    return config.model_copy(update={"method": config.method.model_copy(update={"name": chosen.name})}), chosen
 
 
 def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple[Config, Federation]:
@@ -147,27 +157,39 @@ def _module(
         return config, model()
 
 
-def _draws(model: FlatModel, federation: Federation, loss: Loss) -> Draws:
-    """How model and loss draw random numbers, seen in a dry run of two examples."""
-    x, y = to_inputs(federation.test.x[:2], federation.pixels, model.device), federation.test.y[:2].to(model.device)
-    weights = model.weights()
+def _dry_run(model: FlatModel, federation: Federation, loss: Loss, compress: Compressor) -> tuple[Pixels | None, Draws]:
+    """Two examples through model and loss, before anything is spent on a run that cannot go on: in which order
+    the model takes images, how it draws random numbers, and whether its curvature can be probed."""
+    pixels, weights = federation.pixels, model.weights()
 
     def call() -> None:
+        x, y = to_inputs(federation.test.x[:2], pixels, model.device), federation.test.y[:2].to(model.device)
         model.module.train()
         loss(model.module(x), y)
         model.module.eval()
-        model.module(x)
+        model.module(x.clone())
 
     with torch.no_grad():
-        draws = watch_draws(call)
+        try:
+            draws = watch_draws(call)
+        except RuntimeError:
+            if pixels is None or not pixels.channels_last:
+                raise
+            pixels = replace(pixels, channels_last=False)
+            draws = watch_draws(call)
+    if isinstance(compress, TopK) and compress.layers:
+        x, y = to_inputs(federation.test.x[:2], pixels, model.device), federation.test.y[:2].to(model.device)
+        model.module.train()
+        with drawing_from(torch.Generator(model.device), draws):
+            compress.curvature(model, loss(model.module(x), y), model.layout.layers, 0.0, torch.Generator(model.device))
     model.load(weights)  # batch norm has counted the two
-    return draws
+    return pixels, draws
 
 
 def _world(config: Config, method: Method, size: int, streams: Streams) -> World:
     settings = config.world
     links = Links(settings.bandwidth_min_mbps, settings.bandwidth_max_mbps, settings.stress)
     devices = Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices)
-    average = config.method.allocate.average
+    average = method.allocate.average
     budget = settings.budget_seconds or time_budget(average, size, links.mean, method.train.steps, devices.mean)
     return World(links, devices.step_seconds(config.clients, streams), budget)

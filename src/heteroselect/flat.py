@@ -108,7 +108,7 @@ class FlatModel:
 
     def state_dict(self) -> dict[str, Tensor]:
         """The module's own state, each tensor apart, ready for a safetensors file."""
-        return {name: value.detach().cpu().clone() for name, value in self.module.state_dict().items()}
+        return {name: value.detach().cpu().clone().contiguous() for name, value in self.module.state_dict().items()}
 
     def backward(self, loss: Loss, x: Tensor, y: Tensor) -> Tensor:
         """Leave the gradient of the loss of one batch in `self.gradient`; give the loss."""

@@ -1,4 +1,5 @@
-"""A method is one part for each role of the round. Any object that fits the Protocol will do:
+"""A method is one part for each role of the round. Scorer, selector, allocator, compressor and weigher may be any
+object that fits the Protocol:
 
     mine = dataclasses.replace(methods.get("heteroselect"), name="mine", select=MySelector())
 
@@ -40,8 +41,10 @@ class Selector(Protocol):
 
 
 class Allocator(Protocol):
-    """How much may each send?"""
+    """How much may each send? `average` is the density that the round's time budget is made for."""
 
+    @property
+    def average(self) -> float: ...
     def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation: ...
 
 

@@ -15,9 +15,9 @@ Counts = NDArray[np.int64]
 class Population:
     """The server's memory of its clients.
 
-    `losses` are those of the present model, as asked for this round; `counts` and `last_round` tell how
-    often and when a client was selected (0: never); `uploads` are the last updates received, and
-    `consensus` is the running average of the aggregates they are compared with.
+    `losses` are those of the present model, as asked for this round, and NaN where nobody asked; `counts` and
+    `last_round` tell how often and when a client was selected (0: never); `uploads` are the last updates received,
+    and `consensus` is the running average of the aggregates they are compared with.
     """
 
     sizes: Counts
@@ -32,7 +32,7 @@ class Population:
         clients = len(sizes)
         return Population(
             sizes=sizes,
-            losses=np.zeros(clients),
+            losses=np.full(clients, np.nan),
             counts=np.zeros(clients, np.int64),
             last_round=np.zeros(clients, np.int64),
         )

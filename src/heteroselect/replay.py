@@ -55,7 +55,7 @@ def replay(path: Path) -> Replay:
     log = _read(path)
     try:
         return _compare(path, log)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise HeteroSelectError(f"log: {path} is not a log of the authors' format ({_what(error)}).") from error
 
 
@@ -123,6 +123,10 @@ class _Rules:
         bandwidth = np.asarray(entry["bw_mbps_sel"], np.float64) * 1e6
         if not ids.shape == scores.shape == bandwidth.shape or ids.size == 0:
             raise ValueError(f"round {moment.round} has not one score and one bandwidth a client")
+        if not (
+            np.isfinite(scores).all() and (bandwidth > 0).all() and np.isfinite(bandwidth).all() and (ids >= 0).all()
+        ):
+            raise ValueError(f"round {moment.round} has a client, a score or a bandwidth that cannot be")
         means = Means(bandwidth, self.step_seconds[ids], self.steps, self.budget_seconds, self.size)
         allocation = self.allocate.allocate(scores, means, moment)
         upload = upload_seconds(allocation.densities, bandwidth, self.size)

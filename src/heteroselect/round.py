@@ -54,7 +54,7 @@ class Record:
 
     round: int
     accuracy: float | None
-    loss_mean: float
+    loss_mean: float | None
     selected: list[int]
     scores: list[float]
     densities: list[float]
@@ -123,7 +123,7 @@ def play_round(
     return Record(
         round=t,
         accuracy=engine.evaluate(server.weights) if evaluate else None,
-        loss_mean=float(population.losses.mean()),
+        loss_mean=float(population.losses.mean()) if np.isfinite(population.losses).all() else None,
         selected=ids.tolist(),
         scores=scores.total[ids].tolist(),
         densities=allocation.densities.tolist(),

@@ -4,6 +4,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from heteroselect import methods
-from heteroselect.config import load, to_toml
+from heteroselect.config import flatten, load, to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, client_accuracies, worst_tenth
 from heteroselect.experiment import Experiment, prepare
@@ -21,7 +22,7 @@ from heteroselect.folder import RunFolder
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.round import Record, play_round
-from heteroselect.settings import Config
+from heteroselect.settings import Config, MethodSettings
 from heteroselect.simulate.engine import Simulator
 from heteroselect.version import __version__
 
@@ -50,7 +51,7 @@ def run(
     *,
     seed: int | None = None,
     rounds: int | None = None,
-    method: str | Method | None = None,
+    method: str | Method | Callable[[MethodSettings], Method] | None = None,
     model: Callable[[], nn.Module] | nn.Module | None = None,
     data: Any = None,
     test: Any = None,
@@ -75,19 +76,31 @@ def run(
     changes = dict(settings or {})
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
     checked = settings_of(config, method=method if isinstance(method, str) else None, changes=changes)
-    device, threads = choose_device(device), choose_threads(threads)
+    if isinstance(method, Method) and (lost := _method_settings(config, changes)):
+        raise HeteroSelectError(
+            f"{lost}: it would have no effect beside a ready method; allowed is a function of the method's settings, "
+            "method=lambda settings: …"
+        )
+    device = choose_device(device)
+    threads = choose_threads(threads, device)
     experiment = prepare(
         checked,
         model=model,
         data=data,
         test=test,
-        method=method if isinstance(method, Method) else None,
+        method=None if isinstance(method, str) else method,
         loss=loss,
         metric=metric,
         device=device,
     )
     folder = RunFolder.create(Path(out), to_toml(experiment.config)) if out is not None else None
     return play(experiment, folder, threads=threads, device=device, watch=watch)
+
+
+def _method_settings(config: str | Path | Mapping[str, Any] | Config, changes: Mapping[str, Any]) -> str | None:
+    """The first setting of a method's parts that the caller gave, if any."""
+    given = flatten(changes) | (flatten(config) if isinstance(config, Mapping) else {})
+    return next((key for key in given if key.startswith("method.") and key != "method.name"), None)
 
 
 def settings_of(
@@ -113,10 +126,9 @@ def play(
     config, server, began = experiment.config, experiment.server(), time.perf_counter()
     lines: list[Line] = []
     status, weights = "finished", server.weights
-    last = min(config.rounds, config.stop_after or config.rounds)
-    with _simulator(experiment, threads, device) as engine:
+    with closing(folder) if folder else nullcontext(), _simulator(experiment, threads, device) as engine:
         try:
-            for t in range(1, last + 1):
+            for t in range(1, config.last_round + 1):
                 record = play_round(
                     Moment(t, config.rounds),
                     server,
@@ -125,12 +137,13 @@ def play(
                     experiment.world,
                     experiment.streams,
                     selected=config.selected,
-                    evaluate=t % config.evaluate_every == 0 or t == last,
+                    evaluate=t % config.evaluate_every == 0 or t == config.last_round,
                 )
-                weights = server.weights
-                lines.append(_line(record, lines))
+                line = _line(record, lines)
                 if folder:
-                    folder.add_round(lines[-1])
+                    folder.add_round(line)
+                lines.append(line)
+                weights = server.weights
                 if watch:
                     watch(lines[-1])
                 if config.stop_at_target and _held(lines, config.target) >= config.stop_at_target:
@@ -151,8 +164,10 @@ def play(
     return Result(config, summary, lines, flat.state_dict(), folder.path if folder else None)
 
 
-def choose_threads(number: int | None) -> int:
-    """By default one for each core this process may use."""
+def choose_threads(number: int | None, device: str = "cpu") -> int:
+    """By default one for each core this process may use; a GPU is kept busy by one."""
+    if number is None and device != "cpu":
+        return 1
     if number is None:
         affinity = getattr(os, "sched_getaffinity", None)  # not on every system
         return len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -173,7 +188,7 @@ def choose_device(name: str | None) -> str:
 def _simulator(experiment: Experiment, threads: int, device: str) -> Simulator:
     return Simulator(
         experiment.module,
-        experiment.clients,
+        experiment.clients(),
         experiment.federation.test,
         experiment.task,
         experiment.method,
@@ -193,12 +208,12 @@ def _line(record: Record, before: Sequence[Line]) -> Line:
 
 
 def _held(lines: Sequence[Line], target: float) -> int:
-    """For how many evaluations, up to the last, the target was held without a break."""
-    held = 0
+    """For how many rounds, up to the last, every evaluation has been at the target."""
+    since = None
     for line in lines:
         if line["accuracy"] is not None:
-            held = held + 1 if line["accuracy"] >= target else 0
-    return held
+            since = None if line["accuracy"] < target else since or line["round"]
+    return lines[-1]["round"] - since + 1 if since else 0
 
 
 def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) -> dict[str, Any]:

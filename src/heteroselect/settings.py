@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 BelowOne = Annotated[float, Field(ge=0, lt=1)]
@@ -23,6 +24,14 @@ CountOrNone = Annotated[int, Field(ge=0)]
 
 class Group(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """Pydantic would take true for 1."""
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation in (int, float):
+            raise PydanticCustomError("number", "a number")
+        return value
 
 
 class DataSettings(Group):
@@ -185,8 +194,8 @@ class CompressSettings(Group):
 
 
 class AggregateSettings(Group):
-    weights: Literal["score", "uniform", "unbiased"] = "score"
-    """eq. 13, its ablation, or weights that undo the selection's preference"""
+    weights: Literal["score", "uniform", "inverse"] = "score"
+    """eq. 13, its ablation, or inverse to a client's chance of having been selected"""
     weight_floor: NotNegative = 0.0
     """added to every score, as a share of the highest one, before weighing"""
     momentum: BelowOne = 0.5
@@ -236,7 +245,7 @@ class Config(Group):
     stop_after: CountOrNone = 0
     """end after this round without changing the schedules; 0: after `rounds`"""
     stop_at_target: CountOrNone = 0
-    """end once the target was held for so many evaluations; 0: never"""
+    """end once the target was held for so many rounds; 0: never"""
     evaluate_every: Count = 1
     """rounds from one evaluation to the next; the last round is always evaluated"""
     data: DataSettings = DataSettings()
@@ -251,6 +260,11 @@ class Config(Group):
         if self.selected > self.clients:
             raise ValueError(f"selected must be at most clients, which is {self.clients}, not {self.selected}")
         return self
+
+    @property
+    def last_round(self) -> int:
+        """Where a run ends, whatever it reaches before."""
+        return min(self.rounds, self.stop_after or self.rounds)
 
 
 @dataclass(frozen=True)

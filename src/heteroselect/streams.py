@@ -54,8 +54,8 @@ _default_generator = threading.Lock()
 def seeded_construction(streams: Streams) -> Iterator[None]:
     """Build a module inside: its initial weights come from the run's seed, and torch's global
     generator is left exactly as it was."""
-    with _default_generator, torch.random.fork_rng(devices=[]):
-        torch.default_generator.set_state(streams.torch("initial weights").get_state())
+    with _default_generator, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.random.manual_seed(streams.torch("initial weights").initial_seed())
         yield
 
 
@@ -147,7 +147,7 @@ class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if seeded is not None and _device(args, kwargs).type == self.generator.device.type:
             return seeded(*args, **{**kwargs, "generator": self.generator})
         seed = int(torch.randint(2**62, (), generator=self.generator, device=self.generator.device))
-        with _default_generator, torch.random.fork_rng():
+        with _default_generator, torch.random.fork_rng(devices=range(torch.cuda.device_count())):
             torch.random.manual_seed(seed)
             return func(*args, **kwargs)
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from heteroselect.aggregate import ClientWeights
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
-RULES = ["score", "uniform", "unbiased"]
+RULES = ["score", "uniform", "inverse"]
 COHORTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 1)), min_size=1, max_size=10)
 EVEN = np.ones(3)
 
@@ -29,11 +29,11 @@ def test_the_uniform_rule_looks_at_nothing():
 
 def test_the_unbiased_rule_by_hand():
     # 1/q = 10, 5, 5 over 20: who is drawn often speaks softly
-    assert_allclose(ClientWeights("unbiased").of(np.array([0, 0.5, 1]), np.array([0.1, 0.2, 0.2])), [0.5, 0.25, 0.25])
+    assert_allclose(ClientWeights("inverse").of(np.array([0, 0.5, 1]), np.array([0.1, 0.2, 0.2])), [0.5, 0.25, 0.25])
 
 
 def test_the_unbiased_rule_is_uniform_where_everybody_takes_part():
-    assert_allclose(ClientWeights("unbiased").of(np.array([0, 0.5, 1]), EVEN), 1 / 3)
+    assert_allclose(ClientWeights("inverse").of(np.array([0, 0.5, 1]), EVEN), 1 / 3)
 
 
 def test_a_floor_lets_a_score_of_zero_speak():

@@ -364,9 +364,13 @@ def test_compress_hands_probes_scope_and_proximal_term_to_the_probe() -> None:
     a = torch.tensor([[3.0, 1.0], [1.0, 5.0]])
     here = dataclasses.replace(scene(a, 1, 1), proximal=0.5)
     first = here.model.layout.layers[:1]
-    exact = TopK(probe_scope="layers").probe(first, here)
+
+    def probed(part: TopK) -> dict[Span, np.ndarray]:
+        return part.curvature(here.model, here.loss(), first, here.proximal, here.generator)
+
+    exact = probed(TopK(probe_scope="layers"))
     assert [values.tolist() for values in exact.values()] == [[3.5]]
-    many = TopK(probes=PROBES).probe(first, here)
+    many = probed(TopK(probes=PROBES))
     assert next(iter(many.values())).item() == pytest.approx(3.5, abs=4 / np.sqrt(PROBES))
 
 

@@ -124,6 +124,7 @@ def test_in_the_first_round_the_score_is_the_stretched_loss(start):
 @pytest.mark.parametrize("constant", [0.5, 1.0])
 def test_clients_that_nothing_tells_apart_get_the_constant(clients, constant):
     population = Population.new(np.full(clients, 10))
+    population.losses = np.full(clients, 2.3)
     scores = Informativeness(constant=constant).score(population, Moment(1, 100))
     assert scores.total.tolist() == [constant] * clients
     assert scores.parts["loss"].tolist() == [constant] * clients

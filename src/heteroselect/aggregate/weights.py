@@ -10,19 +10,19 @@ from heteroselect.population import Reals
 
 @dataclass(frozen=True)
 class ClientWeights:
-    """rule `score` is eq. 13, `uniform` its ablation, `unbiased` divides each client's 1/K by its inclusion
-    weight and normalises, so that the preference of the selection is undone.
+    """rule `score` is eq. 13, `uniform` its ablation, `inverse` weighs each client by one over its inclusion
+    weight, so that the preference of the selection is undone (normalised, so with a small bias left).
 
     `floor` δ adds δ·max S to every score: a client that was asked is then never asked in vain.
     """
 
-    rule: Literal["score", "uniform", "unbiased"] = "score"
+    rule: Literal["score", "uniform", "inverse"] = "score"
     floor: float = 0.0
 
     def of(self, scores: Reals, inclusion: Reals) -> Reals:
         if self.rule == "score":
             return _normalised(scores + self.floor * scores.max())
-        if self.rule == "unbiased":
+        if self.rule == "inverse":
             return _normalised(1 / inclusion)
         return _normalised(np.ones(len(scores)))
 

@@ -51,6 +51,10 @@ class Allocator:
     warmup: Literal["full", "allocated"] = "full"
     minimum: float = 0.005
 
+    @property
+    def average(self) -> float:
+        return self.budget.average
+
     def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation:
         theta = self.budget.theta(moment)
         warmup = self.budget.warming_up(moment)

@@ -19,6 +19,11 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Layout, Span
 from heteroselect.population import Reals
 
+_NO_CURVATURE = (
+    "method.compress.curvature_layers: allowed is 0 (rank by magnitude), because the model's second derivatives "
+    "cannot be had"
+)
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -54,23 +59,19 @@ class TopK:
         if self.layers == 0 or kept == v.size or scene.warmup:
             return self.keep(v, kept, {})
         spans = sample_layers(scene.model.layout, scene.mask, self.layers, self.exploration, scene.rng)
-        return self.keep(v, kept, self.probe(spans, scene))
+        curvature = self.curvature(scene.model, scene.loss(), spans, scene.proximal, scene.generator)
+        return self.keep(v, kept, curvature)
 
-    def probe(self, spans: Sequence[Span], scene: Scene) -> dict[Span, Values]:
-        found = hutchinson(
-            scene.model,
-            scene.loss(),
-            spans,
-            scene.proximal,
-            scene.generator,
-            probes=self.probes,
-            scope=self.probe_scope,
-        )
+    def curvature(
+        self, model: FlatModel, loss: Tensor, spans: Sequence[Span], proximal: float, generator: torch.Generator
+    ) -> dict[Span, Values]:
+        """|Ĥ| of the sampled layers; a model that cannot be differentiated twice is named as such."""
+        try:
+            found = hutchinson(model, loss, spans, proximal, generator, probes=self.probes, scope=self.probe_scope)
+        except (RuntimeError, NotImplementedError) as error:
+            raise HeteroSelectError(f"{_NO_CURVATURE} ({error}).") from error
         if not all(np.isfinite(diagonal).all() for diagonal in found.values()):
-            raise HeteroSelectError(
-                "method.compress.curvature_layers: the model's second derivatives are not finite; allowed is 0, "
-                "which ranks by magnitude."
-            )
+            raise HeteroSelectError(f"{_NO_CURVATURE} (they are not finite).")
         return found
 
     def keep(self, v: Values, kept: int, curvature: dict[Span, Values]) -> Update:

@@ -15,10 +15,9 @@ PADDING = 4
 def to_inputs(x: Tensor, pixels: Pixels | None, device: torch.device | str = "cpu") -> Tensor:
     """What a model is fed: normalised floats of images, anything else as it is."""
     if pixels is None:
-        return x.to(device)
+        return x.to(device, copy=True)  # a model that works in place must not reach the data
     scale, shift = _normalisation(pixels, torch.device(device))
-    # channels last: convolutions take half the time on it, and the numbers are the same
-    order = torch.channels_last if x.shape[1] > 1 else torch.contiguous_format
+    order = torch.channels_last if pixels.channels_last and x.shape[1] > 1 else torch.contiguous_format
     return x.to(device=device, dtype=torch.float32, memory_format=order).mul_(scale).sub_(shift)
 
 

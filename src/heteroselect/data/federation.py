@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heteroselect.data.examples import Examples, Pixels, Source
+from heteroselect.data.examples import Examples, Pixels, Source, hold_out
 from heteroselect.data.partition import split
 from heteroselect.errors import HeteroSelectError
 from heteroselect.streams import Streams
@@ -57,9 +57,7 @@ def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Sourc
         return _source(train, examples(held, "test"))
     if len(train) < 2:
         raise HeteroSelectError("data: one example cannot be held out for testing and trained on; two are needed.")
-    order = torch.from_numpy(streams.numpy("held-out test examples").permutation(len(train)))
-    cut = min(max(1, round(len(train) * fraction)), len(train) - 1)
-    return _source(train.take(order[cut:]), train.take(order[:cut]))
+    return _source(*hold_out(train, fraction, streams.numpy("held-out test examples")))
 
 
 def own_federation(data: Sequence[Any], test: Any) -> Federation:

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from heteroselect.data.examples import Examples, Pixels, Source
+from heteroselect.data.examples import Examples, Pixels, Source, hold_out
 from heteroselect.data.files import Array, Parts, reading
 from heteroselect.errors import HeteroSelectError
+from heteroselect.streams import Streams
 
 
 def read_npz(name: str, folders: list[Path], test_fraction: float, seed: int) -> Source:
@@ -90,6 +91,4 @@ def _split(whole: Examples, test_fraction: float, seed: int, path: Path) -> Part
         raise HeteroSelectError(f"data.test_fraction is {test_fraction} but must lie between 0 and 1.")
     if len(whole) < 2:
         raise HeteroSelectError(f"{path} holds one example, but two are needed to hold one out for testing.")
-    held = min(max(round(len(whole) * test_fraction), 1), len(whole) - 1)
-    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(whole)))
-    return whole.take(order[held:].sort().values), whole.take(order[:held].sort().values)
+    return hold_out(whole, test_fraction, Streams(seed).numpy("held-out test examples"))

@@ -1,7 +1,6 @@
 """One score a client: how informative would it be to hear from it? (section III-B, eq. 1)"""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,8 +31,6 @@ class Informativeness:
     training data instead, which makes the score noisy (the authors' runs).
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"losses", "uploads"})
-
     loss_weight: float = 1.0
     diversity_weight: float = 0.3
     fairness_weight: float = 0.2
@@ -45,9 +42,15 @@ class Informativeness:
     batches: int = 8
     augmented: bool = False
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """A score without V′ asks nobody for a loss, and nobody is charged for it."""
+        return frozenset({"losses", "uploads"} if self.loss_weight else {"uploads"})
+
     def score(self, population: Population, moment: Moment) -> Scores:
+        known = bool(np.isfinite(population.losses).all()) or self.loss_weight > 0
         parts = {
-            "loss": loss_informativeness(population.losses, self.constant),
+            "loss": loss_informativeness(population.losses if known else np.zeros(len(population)), self.constant),
             "diversity": diversity(len(population), population.cosines()),
             "fairness": fairness(population.counts, self.fairness_start),
             "staleness": staleness(

@@ -95,6 +95,7 @@ class Simulator:
         solver, clients = self.method.train, [self.clients[order.client] for order in orders]
         with self._borrowed() as model:
             model.load(weights)
+            model.module.train()
             streams = [
                 client.batches(order, model, self.task, self.method)
                 for client, order in zip(clients, orders, strict=True)
@@ -128,7 +129,7 @@ class Simulator:
         for at in range(0, data.y.shape[1], size):
             x = data.x[:, at : at + size]
             inputs = to_inputs(x.flatten(0, 1), self.task.pixels, model.device)
-            yield inputs.view(x.shape), data.y[:, at : at + size].to(model.device)
+            yield inputs.view(x.shape), data.y[:, at : at + size].contiguous().to(model.device)
 
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
         client = self.clients[request.client]

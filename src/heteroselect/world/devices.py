@@ -29,4 +29,4 @@ class Devices:
 
 def authors_step_seconds(seed: int, clients: int, low: float, high: float) -> Reals:
     """The compute times behind the authors' logs; their old generator, kept to itself."""
-    return np.random.RandomState(seed + 9999).uniform(low, high, clients)
+    return np.random.RandomState((seed + 9999) % 2**32).uniform(low, high, clients)
