@@ -100,12 +100,14 @@ class Client:
             rng=self.streams.numpy("layers", round=order.round, client=self.id),
             generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
         )
-        update = method.compress.compress(v, order.density, scene)
+        chosen = method.compress.compress(v, order.density, scene)
+        rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
+        update = method.values.apply(chosen, model.layout.layer_ends, rounding)
         self.state = ClientState(
             memory=method.memory.rest(v, update, order.beta, order.weight),
             mask=mask_density(model.layout, update.positions),
         )
-        return Upload(self.id, encode(update), loss, len(self.examples))
+        return Upload(self.id, encode(update, model.layout.layer_ends), loss, len(self.examples))
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""

@@ -40,6 +40,10 @@ class Layout:
     parameters: tuple[Span, ...]
     layers: tuple[Span, ...]
 
+    @property
+    def layer_ends(self) -> list[int]:
+        return [layer.stop for layer in self.layers]
+
 
 @dataclass(frozen=True)
 class Weights:

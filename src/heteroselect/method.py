@@ -13,7 +13,7 @@ import numpy as np
 
 from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
 from heteroselect.allocate import Allocation, Means
-from heteroselect.compress import ErrorMemory, Scene, Update
+from heteroselect.compress import ErrorMemory, Scene, Update, ValueCoding
 from heteroselect.compress.update import Values
 from heteroselect.moment import Moment
 from heteroselect.population import Population, Reals
@@ -73,6 +73,7 @@ class Method:
     train: FedProx
     memory: ErrorMemory
     compress: Compressor
+    values: ValueCoding = ValueCoding()
     weigh: Weigher = ClientWeights()
     server: ServerMomentum = ServerMomentum()
     calibrate: Calibration = Calibration()

@@ -167,6 +167,12 @@ class TrainSettings(Group):
 class CompressSettings(Group):
     rounding: Literal["ceil", "floor"] = "ceil"
     """κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"""
+    values: Literal["float32", "float16", "bfloat16", "uniform2", "uniform3", "uniform4", "uniform8"] = "float32"
+    """what a kept value is sent as; what rounding loses stays in the error memory"""
+    values_bucket: CountOrNone = 0
+    """values that share a scale, for the uniform kinds; 0: those of a layer do"""
+    values_rounding: Literal["random", "nearest"] = "random"
+    """of the uniform kinds: random is without bias, nearest has the smaller error"""
     curvature_layers: CountOrNone = 3
     """Q, layers ranked by curvature (eq. 10); 0 is plain magnitude top-κ"""
     curvature_exploration: Fraction = 0.2

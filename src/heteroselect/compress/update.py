@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from heteroselect.compress.values import Coded
 
 Positions = NDArray[np.int64]
 Values = NDArray[np.float32]
@@ -17,6 +21,8 @@ class Update:
     size: int
     positions: Positions
     values: Values
+    coded: "Coded | None" = None
+    """How the values are sent, where not as float32; `values` are then exactly what the codes stand for."""
 
     @staticmethod
     def keep(vector: Values, positions: Positions) -> "Update":

@@ -1,70 +1,90 @@
 """An update as bytes: the only place that knows the format.
 
-    magic "HSU1" · vector size N (u32) · kept κ (u32) · position code (u8) · CRC-32 of all the rest (u32)
-    positions: nothing where all are kept, else a bitmap of N bits or κ indices of 32 bits, whichever is less
-    values: κ little-endian float32
+    magic "HSW" · version (u8) · vector size N (u32) · kept κ (u32) · value kind (u8) · position code (u8)
+    · buckets (u32) · length of the positions (u32) · CRC-32 of all the rest (u32)
+    positions, in the smallest of the codes of `positions`
+    buckets of the uniform kinds: a count (u32) and a scale (float32) each
+    values: κ floats, or codes of a few bits side by side
 
-Both engines send exactly these bytes and the ledger counts exactly their number.
+Both engines send exactly these bytes and the ledger counts exactly their number. Decoding believes nothing: any
+truncation, any flipped byte, any claim that the bytes do not bear out is a WireError, raised before anything
+larger than a few times the honest update is allocated.
 """
 
 import struct
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 
-from heteroselect.compress.update import Update
+from heteroselect.compress.positions import CodingError, decode_positions, encode_positions
+from heteroselect.compress.update import Positions, Update, Values
+from heteroselect.compress.values import BITS, KINDS, Coded, pack, packed_size, unpack
 
-_HEADER = struct.Struct("<4sIIBI")
-_MAGIC = b"HSU1"
-_ALL, _BITMAP, _INDICES = range(3)
+_HEADER = struct.Struct("<3sBIIBBIII")
+_MAGIC, _VERSION = b"HSW", 1
 
 
 class WireError(ValueError):
     """A payload that is not a whole, valid update."""
 
 
-def encode(update: Update) -> bytes:
-    size, kept = update.size, update.positions.size
-    if kept == size:
-        code, positions = _ALL, b""
-    elif size < 32 * kept:
-        mask = np.zeros(size, np.bool_)
-        mask[update.positions] = True
-        code, positions = _BITMAP, np.packbits(mask).tobytes()
+def encode(update: Update, layers: Sequence[int] = ()) -> bytes:
+    """`layers` are the ends of the model's layers; positions are coded layer by layer where that is smaller."""
+    code, positions = encode_positions(update.positions, update.size, layers or [update.size])
+    kind, coded = ("float32", None) if update.coded is None else (update.coded.kind, update.coded)
+    buckets = b""
+    if coded is None:
+        values = update.values.astype("<f4").tobytes()
     else:
-        code, positions = _INDICES, update.positions.astype("<u4").tobytes()
-    body = positions + update.values.astype("<f4").tobytes()
-    return _HEADER.pack(_MAGIC, size, kept, code, _checksum(size, kept, code, body)) + body
-
-
-def _checksum(size: int, kept: int, code: int, body: bytes | memoryview) -> int:
-    return zlib.crc32(body, zlib.crc32(struct.pack("<IIB", size, kept, code)))
+        counts = np.diff(coded.ends, prepend=0)
+        buckets = counts.astype("<u4").tobytes() + coded.scales.astype("<f4").tobytes()
+        values = pack(coded.codes, BITS[coded.kind])
+    fields = (update.size, update.positions.size, KINDS.index(kind), code, len(buckets) // 8, len(positions))
+    body = positions + buckets + values
+    return _HEADER.pack(_MAGIC, _VERSION, *fields, _checksum(fields, body)) + body
 
 
 def decode(payload: bytes, size: int) -> Update:
     """The update in `payload`, or WireError: a vector of `size` is expected, finite and in order."""
     if len(payload) < _HEADER.size:
         raise WireError("the payload is shorter than its header")
-    magic, claimed, kept, code, crc = _HEADER.unpack_from(payload)
-    body = memoryview(payload)[_HEADER.size :]
-    if magic != _MAGIC or claimed != size or kept > size:
+    magic, version, *fields, crc = _HEADER.unpack_from(payload)
+    claimed, kept, kind_code, code, buckets, width = fields
+    if magic != _MAGIC or version != _VERSION:
+        raise WireError(f"the payload is not an update of version {_VERSION}")
+    if claimed != size or kept > size or kind_code >= len(KINDS):
         raise WireError(f"the payload is not an update of {size} coordinates")
-    width = {_ALL: 0, _BITMAP: (size + 7) // 8, _INDICES: 4 * kept}.get(code)
-    if width is None or len(body) != width + 4 * kept or (code == _ALL and kept != size):
+    kind = KINDS[kind_code]
+    if (buckets > 0) != (kind.startswith("uniform") and kept > 0) or buckets > kept:
+        raise WireError("the payload's buckets do not fit its values")
+    body = memoryview(payload)[_HEADER.size :]
+    if len(body) != width + 8 * buckets + packed_size(kept, BITS[kind]):
         raise WireError("the payload does not hold what its header claims")
-    if _checksum(size, kept, code, body) != crc:
+    if _checksum(tuple(fields), body) != crc:
         raise WireError("the payload's checksum does not fit")
-    if code == _ALL:
-        positions = np.arange(size, dtype=np.int64)
-    elif code == _BITMAP:
-        bits = np.unpackbits(np.frombuffer(body[:width], np.uint8), count=size)
-        positions = np.flatnonzero(bits)
-    else:
-        positions = np.frombuffer(body[:width], "<u4").astype(np.int64)
-    ordered = positions.size == kept and bool((np.diff(positions) > 0).all())
-    if not ordered or (kept and positions[-1] >= size):
-        raise WireError("the payload's positions are out of range or out of order")
-    values = np.frombuffer(body[width:], "<f4").astype(np.float32)
+    try:
+        positions = decode_positions(code, bytes(body[:width]), size, kept)
+    except CodingError as error:
+        raise WireError(f"the payload's positions are damaged: {error}") from error
+    values, coded = _decode_values(body[width:], kept, kind_code, buckets)
     if not np.isfinite(values).all():
         raise WireError("the payload holds a value that is not finite")
-    return Update(size, positions, values)
+    return Update(size, positions, values, coded)
+
+
+def _decode_values(data: memoryview, kept: int, kind_code: int, buckets: int) -> tuple[Values, Coded | None]:
+    kind = KINDS[kind_code]
+    if kind == "float32":
+        return np.frombuffer(data, "<f4").astype(np.float32), None
+    counts = np.frombuffer(data[: 4 * buckets], "<u4").astype(np.int64)
+    scales = np.frombuffer(data[4 * buckets : 8 * buckets], "<f4").astype(np.float32)
+    if buckets and (int(counts.sum()) != kept or not np.isfinite(scales).all() or (scales < 0).any()):
+        raise WireError("the payload's buckets do not fit its values")
+    ends: Positions = np.cumsum(counts)
+    coded = Coded(kind, unpack(data[8 * buckets :], kept, BITS[kind]), scales, ends)
+    return coded.values(), coded
+
+
+def _checksum(fields: tuple[int, ...], body: bytes | memoryview) -> int:
+    return zlib.crc32(body, zlib.crc32(struct.pack("<IIBBII", *fields)))

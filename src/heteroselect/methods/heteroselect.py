@@ -9,7 +9,7 @@ from typing import Any
 
 from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
 from heteroselect.allocate import Allocator, Budget
-from heteroselect.compress import ErrorMemory, TopK
+from heteroselect.compress import ErrorMemory, TopK, ValueCoding
 from heteroselect.method import Method
 from heteroselect.score import Informativeness
 from heteroselect.select import Softmax
@@ -59,6 +59,7 @@ def build(settings: MethodSettings) -> Method:
             damping=compress.curvature_damping,
             rounding=compress.rounding,
         ),
+        values=ValueCoding(compress.values, compress.values_bucket, compress.values_rounding),
         weigh=ClientWeights(aggregate.weights, aggregate.weight_floor),
         server=ServerMomentum(aggregate.momentum),
         calibrate=Calibration(

@@ -1,0 +1,140 @@
+"""A million broken payloads: each must be refused with WireError, or be a whole update. Run it with `make fuzz`.
+
+Every mutation starts from an honest payload of some kind. Half of them get a checksum that fits, as a liar would
+send it, so that what stands behind the checksum is tried too. The seed is fixed: the same payloads every time.
+"""
+
+import argparse
+import sys
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import zstandard
+
+from heteroselect.compress import wire
+from heteroselect.compress.update import Update
+from heteroselect.compress.values import KINDS, encode_values
+from heteroselect.compress.wire import WireError, decode, encode
+
+HEADER = wire._HEADER.size
+Rng = np.random.Generator
+
+
+def honest(rng: Rng) -> tuple[bytes, int]:
+    """A payload of random size, density, layers and kind of value."""
+    size = int(rng.integers(1, 3000))
+    kept = int(min(size, rng.integers(0, size + 1) if rng.random() < 0.5 else rng.integers(0, 40)))
+    positions = np.sort(rng.choice(size, kept, replace=False))
+    kind = KINDS[rng.integers(len(KINDS))]
+    values = rng.normal(size=kept).astype(np.float32)
+    ends = np.unique(np.append(rng.integers(0, kept + 1, 2), kept))
+    coded = encode_values(values, kind, ends[ends > 0], rng)
+    layers = sorted({*rng.integers(1, size + 1, 3).tolist(), size})
+    return encode(Update(size, positions, values if coded is None else coded.values(), coded), layers), size
+
+
+def truncate(payload: bytes, rng: Rng) -> bytes:
+    return payload[: rng.integers(len(payload))]
+
+
+def flip(payload: bytes, rng: Rng) -> bytes:
+    broken = bytearray(payload)
+    for at in rng.integers(0, len(broken), rng.integers(1, 5)):
+        broken[at] ^= int(rng.integers(1, 256))
+    return bytes(broken)
+
+
+def insert(payload: bytes, rng: Rng) -> bytes:
+    at = rng.integers(len(payload) + 1)
+    return payload[:at] + rng.bytes(rng.integers(1, 20)) + payload[at:]
+
+
+def claim(payload: bytes, rng: Rng) -> bytes:
+    """Another number in one field of the header."""
+    fields = list(wire._HEADER.unpack_from(payload))
+    which = int(rng.integers(2, 8))
+    limit = 256 if which in (4, 5) else 2**32
+    near = int(fields[which] + rng.integers(-3, 4)) % limit
+    fields[which] = near if rng.random() < 0.5 else int(rng.integers(limit))
+    return wire._HEADER.pack(*fields) + payload[HEADER:]
+
+
+def bomb(payload: bytes, rng: Rng) -> bytes:
+    """Positions that are a tiny block of a hundred million bytes."""
+    fields = list(wire._HEADER.unpack_from(payload))
+    old = fields[7]
+    fields[5], fields[7] = int(rng.integers(1, 3)), len(BOMB)
+    return wire._HEADER.pack(*fields) + BOMB + payload[HEADER + old :]
+
+
+BOMB = zstandard.ZstdCompressor().compress(b"\0" * 100_000_000)
+MUTATIONS: dict[str, Callable[[bytes, Rng], bytes]] = {
+    "truncated": truncate,
+    "flipped": flip,
+    "inserted": insert,
+    "false claim": claim,
+    "bomb": bomb,
+}
+
+
+def resigned(payload: bytes) -> bytes:
+    """The same with a checksum that fits."""
+    if len(payload) < HEADER:
+        return payload
+    *fields, _ = wire._HEADER.unpack_from(payload)
+    body = payload[HEADER:]
+    return wire._HEADER.pack(*fields, wire._checksum(tuple(fields[2:]), body)) + body
+
+
+def is_whole(update: Update, size: int) -> bool:
+    rising = bool((np.diff(update.positions) > 0).all())
+    inside = update.positions.size == 0 or (update.positions[0] >= 0 and update.positions[-1] < size)
+    return (
+        rising
+        and bool(inside)
+        and bool(np.isfinite(update.values).all())
+        and len(update.values) == len(update.positions)
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    rng, outcomes, names = np.random.default_rng(arguments.seed), Counter[tuple[str, str]](), list(MUTATIONS)
+    began, worst = time.monotonic(), 0.0
+    tracemalloc.start()
+    for number in range(arguments.count):
+        if number % 50 == 0:
+            payload, size = honest(rng)
+        name = names[int(rng.integers(len(names)))]
+        broken = MUTATIONS[name](payload, rng)
+        liar = rng.random() < 0.5
+        broken = resigned(broken) if liar else broken
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        try:
+            outcome = "is an update" if is_whole(decode(broken, size), size) else "BROKEN UPDATE ACCEPTED"
+        except WireError:
+            outcome = "refused"
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            outcome = f"RAISED {type(error).__name__}"
+            print(f"payload {number} ({name}): {error!r}\n{broken.hex()}", file=sys.stderr)
+        worst = max(worst, (tracemalloc.get_traced_memory()[1] - before) / max(len(broken), 1))
+        outcomes[name + (", checksum fits" if liar else ""), outcome] += 1
+        if number % 50_000 == 0:
+            print(f"{number:,} of {arguments.count:,}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    print(f"{arguments.count:,} payloads, seed {arguments.seed}; most memory: {worst:.0f} bytes a byte received")
+    for (name, outcome), count in sorted(outcomes.items()):
+        print(f"{count:9,}  {name}: {outcome}")
+    return any(outcome.isupper() or outcome.startswith(("RAISED", "BROKEN")) for _, outcome in outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

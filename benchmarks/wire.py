@@ -1,0 +1,68 @@
+"""The wire measured: size against the entropy bound, time against torch.topk. Run it with `make bench-wire`."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from heteroselect.compress.positions import encode_positions, entropy_bytes
+from heteroselect.compress.topk import kept_count, top_positions
+from heteroselect.compress.update import Update
+from heteroselect.compress.values import ValueCoding
+from heteroselect.compress.wire import decode, encode
+
+SIZE = 2_781_514  # AlexNet
+
+
+def milliseconds(work: Callable[[], object], times: int = 7) -> float:
+    """The best of a few, on one core: what the code takes, not what the machine was doing."""
+    work()
+    best = float("inf")
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - began)
+    return 1000 * best
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(0)
+    vector = rng.standard_normal(SIZE).astype(np.float32)
+    tensor = torch.from_numpy(np.abs(vector))
+    sizes = Table(title=f"positions of a random mask, N = {SIZE:,}", title_justify="left")
+    times = Table(title="milliseconds on one core, float32 values", title_justify="left")
+    for name in ("density", "bytes", "entropy bound", "ratio", "code"):
+        sizes.add_column(name, justify="right")
+    for name in ("density", "top-κ + encode", "decode + add", "torch.topk alone", "ratio to it"):
+        times.add_column(name, justify="right")
+    names = ("all", "bitmap + zstd", "gaps + zstd", "entropy coder")
+    for density in (0.001, 0.01, 0.05, 0.12, 0.2, 0.28, 0.5):
+        kept = kept_count(density, SIZE)
+        update = Update.keep(vector, top_positions(np.abs(vector), kept))
+        code, data = encode_positions(update.positions, SIZE, [SIZE])
+        bound = entropy_bytes(SIZE, kept)
+        sizes.add_row(f"{density}", f"{len(data):,}", f"{bound:,.0f}", f"{len(data) / bound:.4f}", names[code])
+        payload, total = encode(update), np.zeros(SIZE, np.float32)
+        send = milliseconds(lambda k=kept: encode(Update.keep(vector, top_positions(np.abs(vector), k))))
+        receive = milliseconds(lambda p=payload, t=total: decode(p, SIZE).add_to(t, 0.5))
+        peer = milliseconds(lambda k=kept: torch.topk(tensor, k), times=3)
+        times.add_row(f"{density}", f"{send:.1f}", f"{receive:.1f}", f"{peer:.1f}", f"{send / peer:.2f}")
+    kinds = Table(title="an update at density 0.2, by kind of value", title_justify="left")
+    for name in ("values", "bytes", "bits a kept value", "relative squared error"):
+        kinds.add_column(name, justify="right")
+    update = Update.keep(vector, top_positions(np.abs(vector), kept_count(0.2, SIZE)))
+    for kind in ("float32", "float16", "bfloat16", "uniform8", "uniform4", "uniform3", "uniform2"):
+        sent = ValueCoding(kind, rounding="nearest").apply(update, [SIZE], rng)
+        length = len(encode(sent))
+        error = float(((sent.values - update.values) ** 2).sum() / (update.values**2).sum())
+        kinds.add_row(kind, f"{length:,}", f"{8 * length / len(sent.values):.2f}", f"{error:.1e}")
+    for table in (sizes, times, kinds):
+        Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

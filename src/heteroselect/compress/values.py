@@ -1,0 +1,133 @@
+"""What the kept values are sent as: floats of 32 or 16 bits, or a few bits each with a scale a bucket.
+
+Whatever rounding loses is not lost: the update holds the values the server will see, and the error memory
+keeps the difference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heteroselect.compress.update import Positions, Update, Values
+
+Kind = Literal["float32", "float16", "bfloat16", "uniform2", "uniform3", "uniform4", "uniform8"]
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
+
+KINDS: tuple[Kind, ...] = ("float32", "float16", "bfloat16", "uniform2", "uniform3", "uniform4", "uniform8")
+BITS: dict[Kind, int] = {
+    "float32": 32,
+    "float16": 16,
+    "bfloat16": 16,
+    "uniform2": 2,
+    "uniform3": 3,
+    "uniform4": 4,
+    "uniform8": 8,
+}
+LARGEST_HALF = np.float32(65504.0)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Values as codes. `scales` and `ends` describe the buckets of the uniform kinds: bucket j holds the
+    values up to number ends[j], and its levels reach from −scale to +scale."""
+
+    kind: Kind
+    codes: Codes
+    scales: Values
+    ends: Positions
+
+    def values(self) -> Values:
+        """The numbers the codes stand for."""
+        if self.kind == "float16":
+            return self.codes.view(np.float16).astype(np.float32)
+        if self.kind == "bfloat16":
+            return (self.codes.astype(np.uint32) << 16).view(np.float32)
+        top = np.float32((1 << BITS[self.kind]) - 1)
+        scale = np.repeat(self.scales, np.diff(self.ends, prepend=0))
+        # code 0 is −scale and the highest code +scale, exactly
+        return scale * (np.float32(2) * self.codes.astype(np.float32) / top - np.float32(1))
+
+
+@dataclass(frozen=True)
+class ValueCoding:
+    """How kept values are sent. `bucket` values share a scale, 0: those of a layer do. Rounding `random` is
+    without bias, `nearest` has the smaller error."""
+
+    kind: Kind = "float32"
+    bucket: int = 0
+    rounding: Literal["random", "nearest"] = "random"
+
+    def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
+        """The update with the values that the server will see."""
+        kept = update.positions.size
+        if self.bucket:
+            ends = np.minimum(np.arange(self.bucket, kept + self.bucket, self.bucket), kept)
+        else:
+            ends = np.searchsorted(update.positions, layers)
+        coded = encode_values(update.values, self.kind, ends, rng if self.rounding == "random" else None)
+        return update if coded is None else Update(update.size, update.positions, coded.values(), coded)
+
+
+def encode_values(values: Values, kind: Kind, ends: Positions, rng: np.random.Generator | None = None) -> Coded | None:
+    """Codes for `values`, or None for float32, which needs none.
+
+    The uniform kinds round at random and without bias where `rng` is given, else to the nearest level.
+    """
+    nothing = np.empty(0, np.float32)
+    if kind == "float32":
+        return None
+    if kind == "float16":
+        clipped = np.clip(values, -LARGEST_HALF, LARGEST_HALF)
+        return Coded(kind, clipped.astype(np.float16).view(np.uint16), nothing, ends[:0])
+    if kind == "bfloat16":
+        return Coded(kind, _bfloat16(values), nothing, ends[:0])
+    return _uniform(values, kind, ends, rng)
+
+
+def _bfloat16(values: Values) -> NDArray[np.uint16]:
+    """The upper half of a float32, rounded to the nearest, ties to even; never up to infinity."""
+    bits = np.ascontiguousarray(values).view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    largest = np.where(bits >> 31 == 1, 0xFF7F, 0x7F7F)
+    return np.where((rounded & 0x7FFF) >= 0x7F80, largest, rounded).astype(np.uint16)
+
+
+def _uniform(values: Values, kind: Kind, ends: Positions, rng: np.random.Generator | None) -> Coded:
+    top = (1 << BITS[kind]) - 1
+    ends = np.unique(ends[ends > 0])  # without empty buckets
+    starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    counts = ends - starts
+    scales = np.maximum.reduceat(np.abs(values), starts) if values.size else np.empty(0, np.float32)
+    scale = np.repeat(scales, counts).astype(np.float64)
+    # where a level lies between two codes; a bucket of zeros has scale 0 and any code means 0
+    level = (np.divide(values, scale, out=np.full(scale.size, -1.0), where=scale > 0) + 1) / 2 * top
+    low = np.floor(level)
+    up = rng.random(level.size) < level - low if rng is not None else level - low >= 0.5
+    return Coded(kind, np.clip(low + up, 0, top).astype(np.uint8), scales, ends)
+
+
+def pack(codes: Codes, bits: int) -> bytes:
+    """Codes of `bits` bits each, side by side."""
+    if bits == 16:
+        return codes.astype("<u2").tobytes()
+    if bits == 8:
+        return codes.astype(np.uint8).tobytes()
+    return np.packbits(np.unpackbits(codes.astype(np.uint8)[:, None], axis=1)[:, 8 - bits :]).tobytes()
+
+
+def unpack(data: bytes | memoryview, count: int, bits: int) -> Codes:
+    if bits == 16:
+        return np.frombuffer(data, "<u2").astype(np.uint16)
+    raw = np.frombuffer(data, np.uint8)
+    if bits == 8:
+        return raw.copy()
+    wide = np.zeros((count, 8), np.uint8)
+    wide[:, 8 - bits :] = np.unpackbits(raw, count=count * bits).reshape(count, bits)
+    return np.packbits(wide, axis=1)[:, 0]
+
+
+def packed_size(count: int, bits: int) -> int:
+    return (count * bits + 7) // 8
