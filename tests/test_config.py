@@ -124,6 +124,12 @@ def test_a_change_needs_a_key_and_a_value(pair):
         ({"rounds.x": 1}, "rounds", "a whole number"),
         ({"rounds": True}, "rounds", "a whole number"),
         ({"method.train.rate": True}, "method.train.rate", "a number > 0"),
+        (
+            {"method.score.mode": "candidates", "method.score.candidates": 5},
+            "method.score.candidates",
+            "at least selected",
+        ),
+        ({"world.downlink_min_mbps": 26}, "world", "downlink_max_mbps"),
         ({"paper": [{"peak": 1}]}, "paper.0.peak", "source, peak_accuracy"),
         ({"world.bandwidth_min_mbps": 6}, "world", "bandwidth_max_mbps"),
         ({"model.name": "vgg"}, "model.name", "logistic, alexnet"),

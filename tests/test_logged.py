@@ -19,8 +19,8 @@ from heteroselect.select import Softmax
 from heteroselect.streams import Streams
 from heteroselect.train import Rate
 from heteroselect.world import Devices
-from heteroselect.world.clock import round_seconds, time_budget, upload_seconds
-from heteroselect.world.ledger import paper_bytes
+from heteroselect.world.clock import Clock, Speeds, time_budget
+from heteroselect.world.ledger import Messages
 
 MNIST, CIFAR10 = 7850, 2_781_514  # parameters of the logistic regression and of AlexNet
 
@@ -152,24 +152,32 @@ def test_the_schedules(log):
     assert ErrorMemory().beta(theta) == pytest.approx(log.beta, abs=1e-5)
 
 
+def charged(densities: np.ndarray, means: Means, size: int) -> tuple[float, float]:
+    """Seconds and MB of a round by the paper's rules."""
+    ids = np.arange(len(densities))
+    sent = Messages(size, 4 * size, ids[:0], ids, densities, [])
+    speeds = Speeds(up=means.bandwidth, down=means.bandwidth, step_seconds=means.step_seconds)
+    return Clock("paper").seconds(sent, speeds, 50, 8), sent.bytes().up_paper / 1e6
+
+
 @each
 def test_the_densities_the_seconds_and_the_megabytes(log):
     means, allocator = log.means(), Allocator(warmup="allocated")
     densities = allocator.allocate(np.array(log.scores), means, log.moment).densities
     # bandwidths are logged to 0.5 kb/s, which a ceiling turns into up to 3·10⁻⁴ of itself
     assert_allclose(densities, log.densities, rtol=3e-4, atol=1e-5)
-    upload = upload_seconds(densities, means.bandwidth, log.size)
-    assert round_seconds(upload, means.step_seconds, 50) == pytest.approx(log.seconds, rel=3e-4)
-    assert paper_bytes(densities, log.size) / 1e6 == pytest.approx(log.megabytes, rel=3e-4)
+    seconds, megabytes = charged(densities, means, log.size)
+    assert seconds == pytest.approx(log.seconds, rel=3e-4)
+    assert megabytes == pytest.approx(log.megabytes, rel=3e-4)
 
 
 def test_the_uniform_ablation_had_no_ceiling():
     log = next(log for log in LOGGED if (log.size, log.round) == (CIFAR10, 1))
     means, uniform = log.means(), Allocator(rule="uniform", ceiling="none", warmup="allocated")
     densities = uniform.allocate(np.array(log.scores), means, log.moment).densities
-    upload = upload_seconds(densities, means.bandwidth, log.size)
-    assert round_seconds(upload, means.step_seconds, 50) == pytest.approx(UNIFORM_SECONDS, rel=3e-4)
-    assert paper_bytes(densities, log.size) / 1e6 == pytest.approx(UNIFORM_MEGABYTES, rel=1e-6)
+    seconds, megabytes = charged(densities, means, log.size)
+    assert seconds == pytest.approx(UNIFORM_SECONDS, rel=3e-4)
+    assert megabytes == pytest.approx(UNIFORM_MEGABYTES, rel=1e-6)
 
 
 def test_the_means_of_the_score_parts_in_the_first_two_rounds():

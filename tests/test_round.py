@@ -15,6 +15,7 @@ from heteroselect.messages import Upload
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.round import Server, play_round
+from heteroselect.score import Informativeness, Scores
 from heteroselect.select import Cohort
 from heteroselect.streams import Streams
 from heteroselect.world import Links, World
@@ -144,10 +145,11 @@ class Blind:
     needs: frozenset[str] = frozenset()
     batches, augmented = 1, False
 
-    def score(self, population, moment):
-        from heteroselect.score import Scores
+    def asks(self, population, rng):
+        return np.arange(0)
 
-        return Scores(np.ones(len(population)), {})
+    def score(self, population, moment):
+        return Scores(np.arange(len(population)), np.ones(len(population)), {})
 
 
 def test_a_method_that_needs_no_losses_is_not_charged():
@@ -193,3 +195,40 @@ def test_the_order_of_the_answers_does_not_matter():
 def test_a_model_that_diverged_is_named_as_such():
     with pytest.raises(HeteroSelectError, match=r"method\.train\.rate: the model diverged before round 2"):
         play(engine=Script(losses=(1.0, float("nan"), 2.0)))
+
+
+def test_candidates_are_asked_charged_and_selected_among():
+    engine = Script()
+    record, _, _ = play(engine=engine, order=(1, 0), selected=1, score=Informativeness(mode="candidates", candidates=2))
+    assert len(engine.asked) == 2
+    assert record.selected == [sorted(engine.asked)[1]]
+    assert record.bytes.scoring == 4 * SIZE + 2 * LOSS_BYTES
+    assert record.loss_mean is None
+
+
+def test_stale_scores_ask_nobody_and_go_by_what_was_reported():
+    class Reporting(Script):
+        def train(self, weights, orders):
+            return [replace(upload, loss=(5.0, 7.0, 6.0)[upload.client]) for upload in super().train(weights, orders)]
+
+    engine = Reporting()
+    stale = Informativeness(mode="stale", diversity_weight=0, fairness_weight=0, staleness_weight=0)
+    record, server, _ = play(engine=engine, order=(0, 1), selected=2, score=stale)
+    assert record.scores == [0.5, 0.5]  # nothing is known yet
+    assert server.population.reported.tolist()[:2] == [5.0, 7.0]
+    record, _, _ = play(Moment(3, 10), engine=engine, server=server, score=stale)
+    assert engine.asked == []
+    assert record.bytes.scoring == 0
+    assert record.selected == [2, 0, 1]
+    assert record.scores == [1.0, 0.0, 1.0]  # 5 and 7, and 7 for the one never heard
+
+
+def test_a_stressed_world_knows_all_losses_and_nobody_pays():
+    engine = Script()
+    method = replace(methods.get("heteroselect"), score=Blind(), select=Everybody((2, 0, 1)))
+    world = World(Links(stress="inverse"), np.array([0.1, 0.2, 0.3]), 15.0)
+    server = Server(Weights(torch.zeros(SIZE), {}), np.zeros(SIZE, np.float32), Population.new(np.array([320] * 3)))
+    record = play_round(Moment(2, 10), server, method, engine, world, Streams(3), selected=3)
+    # 1 + 4(1 − L/3) for losses 2, 1 and 3
+    assert record.bandwidth_mbps == pytest.approx([1 + 4 / 3, 1 + 8 / 3, 1.0])
+    assert record.bytes.scoring == 0

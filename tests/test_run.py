@@ -433,3 +433,43 @@ def test_mnist_reaches_the_papers_target(seed):
     result = heteroselect.run("mnist", seed=seed, settings={"stop_after": 8})
     assert result.rounds_to_target is not None
     assert result.rounds_to_target <= 8
+
+
+@pytest.mark.parametrize("mode", ["stale", "candidates"])
+def test_other_ways_of_scoring_learn_and_cost_less(mode):
+    paper, cheap = small_run(), small_run(settings={"method.score.mode": mode, "method.score.candidates": 5})
+    assert cheap.bytes_scoring < 0.3 * paper.bytes_scoring
+    assert cheap.peak_accuracy > 0.7
+    assert (
+        cheap.model_sha256
+        == small_run(settings={"method.score.mode": mode, "method.score.candidates": 5}, threads=2).model_sha256
+    )
+
+
+def test_the_clock_can_run_on_real_bytes():
+    runs = {charge: small_run(settings={"world.charge": charge}) for charge in ("paper", "uplink", "everything")}
+    assert len({run.model_sha256 for run in runs.values()}) == 1  # ceilings are far away for so small a model
+    seconds = [runs[charge].total_seconds for charge in ("paper", "uplink", "everything")]
+    assert seconds == sorted(set(seconds))
+
+
+def test_the_ledger_adds_up():
+    result = small_run()
+    for line in result.rounds:
+        assert sum(line["bytes_up_clients"]) == line["bytes_up"]
+        assert len(line["bytes_up_clients"]) == len(line["selected"])
+    for kind in ("up", "down", "scoring"):
+        assert result.summary[f"bytes_{kind}"] == sum(line[f"bytes_{kind}"] for line in result.rounds)
+    # the whole model up in the warm-up round, position-free; the model down to four clients
+    assert result.rounds[0]["bytes_up"] == 4 * (26 + 4 * result.parameters)
+    assert result.rounds[0]["bytes_down"] == 4 * 4 * result.parameters
+
+
+@pytest.mark.slow
+def test_four_bits_reach_the_target_with_a_quarter_of_the_bytes():
+    floats, bits = (
+        heteroselect.run("mnist", settings={"stop_at_target": 1, "method.compress.values": kind})
+        for kind in ("float32", "uniform4")
+    )
+    assert abs(floats.rounds_to_target - bits.rounds_to_target) <= 1
+    assert floats.wire_megabytes_to_target > 4 * bits.wire_megabytes_to_target

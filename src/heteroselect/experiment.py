@@ -25,7 +25,7 @@ from heteroselect.population import Population
 from heteroselect.round import Server
 from heteroselect.settings import Config, MethodSettings
 from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
-from heteroselect.world import Devices, Links, World
+from heteroselect.world import Clock, Devices, Links, World
 from heteroselect.world.clock import time_budget
 
 
@@ -192,4 +192,10 @@ def _world(config: Config, method: Method, size: int, streams: Streams) -> World
     devices = Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices)
     average = method.allocate.average
     budget = settings.budget_seconds or time_budget(average, size, links.mean, method.train.steps, devices.mean)
-    return World(links, devices.step_seconds(config.clients, streams), budget)
+    return World(
+        links=links,
+        step_seconds=devices.step_seconds(config.clients, streams),
+        budget_seconds=budget,
+        downlinks=Links(settings.downlink_min_mbps, settings.downlink_max_mbps),
+        clock=Clock(settings.charge, settings.forward_share),
+    )

@@ -16,14 +16,15 @@ from heteroselect.allocate import Allocation, Means
 from heteroselect.compress import ErrorMemory, Scene, Update, ValueCoding
 from heteroselect.compress.update import Values
 from heteroselect.moment import Moment
-from heteroselect.population import Population, Reals
+from heteroselect.population import Counts, Population, Reals
 from heteroselect.score import Scores
 from heteroselect.select import Cohort
 from heteroselect.train import FedProx, Rate
 
 
 class Scorer(Protocol):
-    """How informative is each client? `needs` names what it asks of clients, and the ledger charges it."""
+    """How informative is each client? `needs` names what it goes by ("losses" asked for, "reports" of training,
+    "uploads"); `asks` says whose loss it wants this round, and the ledger charges for it."""
 
     @property
     def needs(self) -> frozenset[str]: ...
@@ -31,6 +32,7 @@ class Scorer(Protocol):
     def batches(self) -> int: ...
     @property
     def augmented(self) -> bool: ...
+    def asks(self, population: Population, rng: np.random.Generator) -> Counts: ...
     def score(self, population: Population, moment: Moment) -> Scores: ...
 
 

@@ -15,7 +15,8 @@ Counts = NDArray[np.int64]
 class Population:
     """The server's memory of its clients.
 
-    `losses` are those of the present model, as asked for this round, and NaN where nobody asked; `counts` and
+    `losses` are those of the present model, as asked for this round, and NaN where nobody asked; `reported` are the
+    mean losses of clients' last training, and NaN before it; `counts` and
     `last_round` tell how often and when a client was selected (0: never); `uploads` are the last updates received,
     and `consensus` is the running average of the aggregates they are compared with.
     """
@@ -24,6 +25,7 @@ class Population:
     losses: Reals
     counts: Counts
     last_round: Counts
+    reported: Reals
     uploads: dict[int, Update] = field(default_factory=dict)
     consensus: Values | None = None
 
@@ -35,6 +37,7 @@ class Population:
             losses=np.full(clients, np.nan),
             counts=np.zeros(clients, np.int64),
             last_round=np.zeros(clients, np.int64),
+            reported=np.full(clients, np.nan),
         )
 
     def __len__(self) -> int:
@@ -44,8 +47,21 @@ class Population:
         self.counts[ids] += 1
         self.last_round[ids] = round
 
-    def received(self, client: int, update: Update) -> None:
+    def received(self, client: int, update: Update, loss: float = np.nan) -> None:
         self.uploads[client] = update
+        self.reported[client] = loss
+
+    def only(self, ids: Counts) -> "Population":
+        """What is known of some of them."""
+        return Population(
+            sizes=self.sizes[ids],
+            losses=self.losses[ids],
+            counts=self.counts[ids],
+            last_round=self.last_round[ids],
+            reported=self.reported[ids],
+            uploads={place: self.uploads[int(k)] for place, k in enumerate(ids) if int(k) in self.uploads},
+            consensus=self.consensus,
+        )
 
     def agree(self, aggregate: Values, keep: float) -> None:
         """Δ̄ ← keep·Δ̄ + (1 − keep)·aggregate; the first aggregate is taken as it is."""

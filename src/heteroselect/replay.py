@@ -19,9 +19,9 @@ from heteroselect.moment import Moment
 from heteroselect.population import Reals
 from heteroselect.select import Softmax
 from heteroselect.train import Rate
-from heteroselect.world.clock import round_seconds, time_budget, upload_seconds
+from heteroselect.world.clock import Clock, Speeds, time_budget
 from heteroselect.world.devices import authors_step_seconds
-from heteroselect.world.ledger import paper_bytes
+from heteroselect.world.ledger import Messages
 
 # The logs are rounded, so a deviation counts only where it is large both ways.
 RELATIVE, ABSOLUTE = 1e-3, 2e-5
@@ -129,14 +129,17 @@ class _Rules:
             raise ValueError(f"round {moment.round} has a client, a score or a bandwidth that cannot be")
         means = Means(bandwidth, self.step_seconds[ids], self.steps, self.budget_seconds, self.size)
         allocation = self.allocate.allocate(scores, means, moment)
-        upload = upload_seconds(allocation.densities, bandwidth, self.size)
+        sent = Messages(self.size, 4 * self.size, ids[:0], ids, allocation.densities, [])
+        uplinks = np.ones(len(self.step_seconds))
+        uplinks[ids] = bandwidth
+        speeds = Speeds(up=uplinks, down=uplinks, step_seconds=self.step_seconds)
         single = {
             "tau": self.select.tau(moment),
             "lr_base": self.rate.eta(moment),
             "theta_t": allocation.theta,
             "beta_t": self.memory.beta(allocation.theta),
-            "sim_time_s": round_seconds(upload, means.step_seconds, self.steps),
-            "sim_traffic_mb": paper_bytes(allocation.densities, self.size) / 1e6,
+            "sim_time_s": Clock("paper").seconds(sent, speeds, self.steps, 0),
+            "sim_traffic_mb": sent.bytes().up_paper / 1e6,
         }
         return {name: np.array([value]) for name, value in single.items()} | {"theta_k": allocation.densities}
 

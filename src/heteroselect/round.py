@@ -21,11 +21,10 @@ from heteroselect.flat import Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Population
+from heteroselect.population import Counts, Population, Reals
 from heteroselect.streams import Streams
 from heteroselect.world import World
-from heteroselect.world.clock import round_seconds, upload_seconds
-from heteroselect.world.ledger import Bytes, paper_bytes, scoring_bytes
+from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
 
 class Engine(Protocol):
@@ -84,21 +83,29 @@ def play_round(
     population, t = server.population, moment.round
 
     # observe and score (eqs 1 to 5)
-    asked = observe(t, server, method, engine, world)
+    asked = method.score.asks(population, streams.numpy("questions", round=t))
+    population.losses = observe(t, asked, server, method, engine)
     scores = method.score.score(population, moment)
 
     # select (eq. 6); the links are drawn only now
     cohort = method.select.select(scores.total, selected, moment, streams.numpy("selection", round=t))
-    ids = cohort.ids
+    ids, score = scores.ids[cohort.ids], scores.total[cohort.ids]
     population.selected(ids, t)
-    bandwidth = world.links.draw(population.losses, streams.numpy("links", round=t))[ids]
+    speeds = world.speeds(stress(t, server, method, engine, world), streams, t)
 
     # allocate (eqs 7 and 8), and with it everything else a client is told (eqs 9, 12, 13)
-    means = Means(bandwidth, world.step_seconds[ids], method.train.steps, world.budget_seconds, engine.layout.size)
-    allocation = method.allocate.allocate(scores.total[ids], means, moment)
-    weights = method.weigh.of(scores.total[ids], cohort.inclusion)
+    means = Means(
+        bandwidth=speeds.up[ids],
+        step_seconds=speeds.step_seconds[ids],
+        steps=method.train.steps,
+        budget_seconds=world.budget_seconds,
+        size=engine.layout.size,
+        real_bits=None if world.clock.charge == "paper" else method.values.bits,
+    )
+    allocation = method.allocate.allocate(score, means, moment)
+    weights = method.weigh.of(score, cohort.inclusion)
     beta = method.memory.beta(allocation.theta)
-    rates = method.rate.of_clients(moment, scores.total[ids])
+    rates = method.rate.of_clients(moment, score)
     orders = [
         Order(int(k), t, rate, float(density), beta, float(weight), allocation.warmup)
         for k, rate, density, weight in zip(ids, rates, allocation.densities, weights, strict=True)
@@ -113,30 +120,33 @@ def play_round(
     aggregate = weighted_sum(engine.layout.size, [updates[int(k)] for k in ids[ordered]], weights[ordered])
     server.momentum, step = method.server.step(server.momentum, aggregate)
     server.weights = Weights(server.weights.vector + torch.from_numpy(step), server.weights.buffers)
-    for client, update in updates.items():
-        population.received(client, update)
+    for upload in uploads:
+        population.received(upload.client, updates[upload.client], upload.loss)
     population.agree(aggregate, method.consensus_keep)
-    calibration = recalibrate(t, server, method, engine, ids)
+    calibrated = recalibrate(t, server, method, engine, ids)
 
     # record
-    upload_time = upload_seconds(allocation.densities, bandwidth, engine.layout.size)
+    payloads = {upload.client: len(upload.payload) for upload in uploads}
+    sent = Messages(
+        size=engine.layout.size,
+        model=server.weights.nbytes,
+        asked=asked,
+        selected=ids,
+        densities=allocation.densities,
+        payloads=[payloads[int(k)] for k in ids],
+        calibrated=calibrated,
+    )
     return Record(
         round=t,
         accuracy=engine.evaluate(server.weights) if evaluate else None,
         loss_mean=float(population.losses.mean()) if np.isfinite(population.losses).all() else None,
         selected=ids.tolist(),
-        scores=scores.total[ids].tolist(),
+        scores=score.tolist(),
         densities=allocation.densities.tolist(),
         weights=weights.tolist(),
-        bandwidth_mbps=(bandwidth / 1e6).tolist(),
-        seconds=round_seconds(upload_time, world.step_seconds[ids], method.train.steps),
-        bytes=Bytes(
-            up_paper=paper_bytes(allocation.densities, engine.layout.size),
-            up=sum(len(upload.payload) for upload in uploads),
-            down=len(ids) * server.weights.nbytes,
-            scoring=scoring_bytes(asked, len(ids), server.weights.nbytes),
-            calibration=calibration,
-        ),
+        bandwidth_mbps=(speeds.up[ids] / 1e6).tolist(),
+        seconds=world.clock.seconds(sent, speeds, method.train.steps, method.score.batches),
+        bytes=sent.bytes(),
         tau=cohort.tau,
         theta=allocation.theta,
         beta=beta,
@@ -145,35 +155,39 @@ def play_round(
     )
 
 
-def observe(t: int, server: Server, method: Method, engine: Engine, world: World) -> int:
-    """Ask all clients for their loss where the method (or a stressed world) needs it; how many the method asked."""
-    needed = "losses" in method.score.needs
-    if needed or world.links.stress != "none":
-        everybody = range(len(server.population))
-        score = method.score
-        questions = [Question(k, t, score.batches, method.train.batch, score.augmented) for k in everybody]
-        losses = np.array(engine.losses(server.weights, questions))
-        if not np.isfinite(losses).all():
-            client = int(np.flatnonzero(~np.isfinite(losses))[0])
-            raise HeteroSelectError(
-                f"method.train.rate: the model diverged before round {t} (its loss at client {client} is not finite); "
-                "allowed is a rate low enough to train with."
-            )
-        server.population.losses = losses
-    return len(server.population) if needed else 0
+def observe(t: int, asked: Counts, server: Server, method: Method, engine: Engine) -> Reals:
+    """The losses of those asked, under the model of this round; NaN of all others."""
+    score, size = method.score, method.train.batch
+    questions = [Question(int(k), t, score.batches, size, score.augmented) for k in asked]
+    losses = np.full(len(server.population), np.nan)
+    losses[asked] = engine.losses(server.weights, questions) if questions else []
+    if not np.isfinite(losses[asked]).all():
+        client = int(asked[~np.isfinite(losses[asked])][0])
+        raise HeteroSelectError(
+            f"method.train.rate: the model diverged before round {t} (its loss at client {client} is not finite); "
+            "allowed is a rate low enough to train with."
+        )
+    return losses
 
 
-def recalibrate(t: int, server: Server, method: Method, engine: Engine, ids: Counts) -> int:
-    """Measure batch-norm statistics for the new model at the first clients drawn; the bytes it took."""
+def stress(t: int, server: Server, method: Method, engine: Engine, world: World) -> Reals:
+    """The losses that a stressed world couples its links to. The world knows them; nobody is charged for it."""
+    losses = server.population.losses
+    if world.links.stress == "none" or np.isfinite(losses).all():
+        return losses
+    return observe(t, np.arange(len(losses)), server, method, engine)
+
+
+def recalibrate(t: int, server: Server, method: Method, engine: Engine, ids: Counts) -> list[Calibrated]:
+    """Measure batch-norm statistics for the new model at the first clients drawn; who did how much of it."""
     if not server.weights.has_statistics:
-        return 0
-    total, size = 0, method.train.batch
+        return []
+    done, size = [], method.train.batch
     available = [-(-int(server.population.sizes[k]) // size) for k in ids]
     for client, batches in zip(ids, method.calibrate.plan(available), strict=False):
         if batches:
-            request = Calibrate(int(client), t, batches, size)
-            buffers = engine.calibrate(server.weights, request)
-            answer = Weights(server.weights.vector, buffers)
-            total += server.weights.nbytes + sum(b.numel() * b.element_size() for b in buffers.values())
-            server.weights = answer
-    return total
+            buffers = engine.calibrate(server.weights, Calibrate(int(client), t, batches, size))
+            answer = sum(buffer.numel() * buffer.element_size() for buffer in buffers.values())
+            done.append(Calibrated(int(client), batches, answer))
+            server.weights = Weights(server.weights.vector, buffers)
+    return done

@@ -27,6 +27,7 @@ from heteroselect.simulate.engine import Simulator
 from heteroselect.version import __version__
 
 Line = dict[str, Any]
+KINDS_OF_BYTES = ("up", "down", "scoring", "calibration")
 
 
 @dataclass(frozen=True)
@@ -237,6 +238,7 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
         "total_seconds": lines[-1]["cumulative_seconds"] if lines else 0.0,
         "total_megabytes": _megabytes(lines, "bytes_up_paper"),
         "total_wire_megabytes": _megabytes(lines, "bytes_up"),
+        **{f"bytes_{kind}": sum(line[f"bytes_{kind}"] for line in lines) for kind in KINDS_OF_BYTES},
         "parameters": len(weights.vector),
         "model_sha256": weights.sha256(),
     }

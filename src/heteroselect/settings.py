@@ -77,12 +77,21 @@ class WorldSettings(Group):
     """seconds a local step takes the slowest device"""
     devices: Literal["streams", "authors"] = "streams"
     """authors: the device speeds behind the authors' logs"""
+    downlink_min_mbps: Positive = 5.0
+    """slowest downlink, Mb/s"""
+    downlink_max_mbps: Positive = 25.0
+    """fastest downlink, Mb/s"""
+    charge: Literal["paper", "uplink", "everything"] = "paper"
+    """what the clock counts: θ·32N bits up, the real payloads, or also downloads, scoring and calibration"""
+    forward_share: Fraction = 1 / 3
+    """time of a forward pass as a share of a training step"""
     budget_seconds: NotNegative = 0.0
     """T_budget of the ceiling; 0 is the round of an average client"""
 
     @model_validator(mode="after")
     def _in_order(self) -> "WorldSettings":
-        for low, high in (("bandwidth_min_mbps", "bandwidth_max_mbps"), ("step_seconds_min", "step_seconds_max")):
+        pairs = ("bandwidth_{}_mbps", "downlink_{}_mbps", "step_seconds_{}")
+        for low, high in ((name.format("min"), name.format("max")) for name in pairs):
             if getattr(self, low) > getattr(self, high):
                 raise ValueError(f"{low} must be at most {high}, which is {getattr(self, high)}")
         return self
@@ -99,6 +108,10 @@ class ScoreSettings(Group):
     """λ_St, weight of having been selected long ago"""
     staleness_gamma: Positive = 0.5
     """γ_St of eq. 5; min-max cancels it"""
+    mode: Literal["all", "candidates", "stale"] = "all"
+    """whose loss counts: everybody's, asked each round (the paper); that of some at random; that last reported"""
+    candidates: Count = 20
+    """how many are asked, and may be selected, in mode candidates"""
     batches: Count = 8
     """mini-batches the loss is read on"""
     augmented: bool = False
@@ -265,6 +278,9 @@ class Config(Group):
     def _cohort_fits(self) -> "Config":
         if self.selected > self.clients:
             raise ValueError(f"selected must be at most clients, which is {self.clients}, not {self.selected}")
+        score = self.method.score
+        if score.mode == "candidates" and score.loss_weight and score.candidates < self.selected:
+            raise ValueError(f"method.score.candidates must be at least selected, which is {self.selected}")
         return self
 
     @property

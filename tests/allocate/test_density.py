@@ -1,5 +1,6 @@
 """Each client's share θ_k of the budget (eq. 8): in proportion, under a ceiling, and water-filled."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -132,6 +133,17 @@ def test_under_one_ceiling_a_higher_score_never_gets_less(rule, filling, theta):
     one = capped(*np.full(len(scores), caps[0]))
     densities = Allocator(rule=rule, minimum=minimum).densities(theta, np.sort(scores), one)
     assert (np.diff(densities) >= 0).all()
+
+
+def test_the_ceiling_counts_real_bits_where_the_clock_does():
+    # 1 Mb/s for 1.6 s are 1.6 Mb: half of 100,000 values of 32 bits, and as many more as 4 bits and a position allow
+    means = Means(np.array([1e6]), np.array([0.1]), 10, 1.6, 100_000)
+    assert_allclose(Allocator().caps(0.2, means), [0.5])
+    real = dataclasses.replace(means, real_bits=4)
+    assert_allclose(Allocator().caps(0.2, real), [1.6e6 / ((4 + position_bits(0.2)) * 100_000)])
+    # strict leaves 1.6 − 10·0.1 s and always counts positions
+    assert_allclose(Allocator(ceiling="strict").caps(0.2, means), [0.6e6 / ((32 + position_bits(0.2)) * 100_000)])
+    assert_allclose(Allocator(ceiling="strict").caps(0.2, real), [0.6e6 / ((4 + position_bits(0.2)) * 100_000)])
 
 
 def test_waterfill_gives_what_a_capped_client_cannot_use_to_the_others():

@@ -30,6 +30,7 @@ def three_clients() -> Population:
         losses=np.array([0.0, 1.0, 2.0]),
         counts=np.array([2, 1, 0]),
         last_round=np.array([2, 1, 0]),
+        reported=np.full(3, np.nan),
         uploads={0: sparse(3, 0), 1: sparse(0, 4)},
         consensus=np.array([1, 0], np.float32),
     )
@@ -46,6 +47,7 @@ def populations(draw: st.DrawFn) -> Population:
         losses=np.array(draw(st.lists(st.floats(0, 10), **each))),
         counts=np.array(draw(st.lists(st.integers(0, 5), **each))),
         last_round=np.array(draw(st.lists(st.integers(0, 19), **each))),
+        reported=np.full(clients, np.nan),
         uploads={client: sparse(draw(coordinate), draw(coordinate)) for client in heard},
         consensus=draw(st.sampled_from([None, np.array([1, 2], np.float32), np.zeros(2, np.float32)])),
     )
@@ -149,3 +151,31 @@ def test_a_loss_that_is_not_finite_is_rejected(bad):
 
 def test_the_ledger_can_read_what_the_score_asks_for():
     assert Informativeness().needs == {"losses", "uploads"}
+
+
+def test_whose_loss_is_asked_for():
+    known, rng = Population.new(np.full(50, 10)), np.random.default_rng(0)
+    assert Informativeness().asks(known, rng).tolist() == list(range(50))
+    assert Informativeness(mode="stale").asks(known, rng).size == 0
+    assert Informativeness(loss_weight=0.0).asks(known, rng).size == 0
+    some = Informativeness(mode="candidates", candidates=20).asks(known, rng)
+    assert len(set(some.tolist())) == 20
+    assert Informativeness(mode="candidates", candidates=99).asks(known, rng).size == 50
+
+
+def test_only_candidates_are_scored():
+    known = Population.new(np.full(5, 10))
+    known.losses = np.array([np.nan, 3.0, np.nan, 1.0, 2.0])
+    scores = Informativeness(mode="candidates").score(known, Moment(1, 100))
+    assert scores.ids.tolist() == [1, 3, 4]
+    assert scores.total.tolist() == [1.0, 0.0, 0.5]
+
+
+def test_what_is_known_of_some_keeps_their_uploads():
+    known = Population.new(np.full(4, 10))
+    known.received(2, sparse(3, 0), loss=1.5)
+    known.selected(np.array([2]), 7)
+    some = known.only(np.array([1, 2]))
+    assert list(some.uploads) == [1]
+    assert some.reported.tolist()[1] == 1.5
+    assert (some.counts.tolist(), some.last_round.tolist()) == ([0, 1], [0, 7])

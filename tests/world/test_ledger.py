@@ -1,43 +1,67 @@
-"""What is charged: the paper's count of values, and what scoring really costs."""
+"""What is charged: the paper's count of values, the real bytes, and what scoring and calibration cost."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from heteroselect.world.ledger import Bytes, paper_bytes, scoring_bytes
+from heteroselect.world.ledger import LOSS_BYTES, Calibrated, Messages
+
+
+def sent(**changes):
+    plain = Messages(
+        size=1000,
+        model=4000,
+        asked=np.arange(0),
+        selected=np.array([4, 1]),
+        densities=np.array([0.5, 0.25]),
+        payloads=[2100, 1050],
+    )
+    return dataclasses.replace(plain, **changes)
 
 
 def test_the_papers_bytes_by_hand():
     # ½ and ¼ of 1,000 values of four bytes
-    assert paper_bytes(np.array([0.5, 0.25]), 1000) == 3000
+    assert sent().bytes().up_paper == 3000
 
 
 def test_everything_from_everybody_is_the_model_times_the_cohort():
     # 10 × AlexNet's 11.13 MB
-    assert paper_bytes(np.ones(10), 2_781_514) == 10 * 4 * 2_781_514
+    entry = sent(size=2_781_514, densities=np.ones(10), selected=np.arange(10), payloads=[0] * 10).bytes()
+    assert entry.up_paper == 10 * 4 * 2_781_514
+
+
+def test_real_bytes_are_the_payloads_each_and_together():
+    entry = sent().bytes()
+    assert entry.up == 3150
+    assert entry.up_clients == [2100, 1050]
+    assert entry.down == 2 * 4000
 
 
 @pytest.mark.parametrize(
-    ("asked", "selected", "expected"),
+    ("asked", "expected"),
     [
-        (100, 10, 90 * 5000 + 100 * 4),  # the model to the 90 who were not selected, an answer from all
-        (100, 100, 100 * 4),
-        (0, 10, 0),
-        (3, 10, 3 * 4),
+        (range(100), 98 * 4000 + 100 * LOSS_BYTES),  # the model to the 98 who were not selected, an answer from all
+        ([4, 1], 2 * LOSS_BYTES),
+        ([], 0),
+        ([4, 7, 9], 2 * 4000 + 3 * LOSS_BYTES),
     ],
 )
-def test_scoring_by_hand(asked, selected, expected):
-    assert scoring_bytes(asked, selected, 5000) == expected
+def test_scoring_by_hand(asked, expected):
+    assert sent(asked=np.array(asked, np.int64)).bytes().scoring == expected
 
 
 def test_scoring_everybody_sends_the_model_to_everybody_once():
-    model, clients, selected = 5000, 100, 10
-    down = selected * model
-    assert down + scoring_bytes(clients, selected, model) == clients * (model + 4)
+    entry = sent(asked=np.arange(100)).bytes()
+    assert entry.down + entry.scoring == 100 * (4000 + LOSS_BYTES)
+
+
+def test_calibration_is_the_model_down_and_the_statistics_back():
+    entry = sent(calibrated=[Calibrated(4, 7, 80), Calibrated(1, 6, 80)]).bytes()
+    assert entry.calibration == 2 * (4000 + 80)
+    assert sent().bytes().calibration == 0
 
 
 def test_a_rounds_bytes_cannot_be_changed_afterwards():
-    entry = Bytes(up_paper=1.0, up=1, down=2, scoring=3, calibration=4)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        entry.up = 0
+        sent().bytes().up = 0

@@ -1,7 +1,7 @@
 """How much may each client send? Its share of the round's budget, under a ceiling (eq. 8)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -24,6 +24,12 @@ class Means:
     budget_seconds: float
     size: int
     """N, the coordinates of an update."""
+    real_bits: int | None = None
+    """Bits of a value where the ceiling counts real ones, position included; None counts as the paper does."""
+
+    def bits(self, theta: float) -> float:
+        """What a kept coordinate takes of the link."""
+        return BITS if self.real_bits is None else self.real_bits + position_bits(theta)
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,10 @@ class Allocator:
         if self.ceiling == "none":
             return np.ones(len(means.bandwidth))
         if self.ceiling == "paper":
-            return means.bandwidth * means.budget_seconds / (BITS * means.size)
+            return means.bandwidth * means.budget_seconds / (means.bits(theta) * means.size)
         left = np.maximum(0.0, means.budget_seconds - means.steps * means.step_seconds)
-        return means.bandwidth * left / ((BITS + position_bits(theta)) * means.size)
+        real = replace(means, real_bits=means.real_bits or BITS)
+        return means.bandwidth * left / (real.bits(theta) * means.size)
 
 
 def proportional(scores: Reals, theta: float) -> Reals:

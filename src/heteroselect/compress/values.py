@@ -60,6 +60,11 @@ class ValueCoding:
     bucket: int = 0
     rounding: Literal["random", "nearest"] = "random"
 
+    @property
+    def bits(self) -> int:
+        """Of one value."""
+        return BITS[self.kind]
+
     def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
         """The update with the values that the server will see."""
         kept = update.positions.size

@@ -1,18 +1,20 @@
 """One score a client: how informative would it be to hear from it? (section III-B, eq. 1)"""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from heteroselect.moment import Moment
-from heteroselect.population import Population, Reals
+from heteroselect.population import Counts, Population, Reals
 from heteroselect.score.parts import diversity, fairness, loss_informativeness, minmax, staleness
 
 
 @dataclass(frozen=True)
 class Scores:
-    """S in [0, 1] of every client, and the parts it is made of."""
+    """S in [0, 1], and the parts it is made of, of all clients that may be selected: `ids`."""
 
+    ids: Counts
     total: Reals
     parts: dict[str, Reals]
 
@@ -29,6 +31,10 @@ class Informativeness:
     selected: undefined in the text. `raw_staleness` leaves a constant St′ unscaled, as the authors' logs do.
     The loss is read on up to `batches` mini-batches, a fixed subset; `augmented` reads it through the shuffled
     training data instead, which makes the score noisy (the authors' runs).
+
+    Whose loss? mode `all` asks everybody each round (the paper), and every one of them has to fetch the model for
+    it. `candidates` asks so many at random and selects among them. `stale` asks nobody: it takes the mean loss a
+    client reported when it last trained, and for the never heard the highest of those, so that they are tried.
     """
 
     loss_weight: float = 1.0
@@ -41,16 +47,31 @@ class Informativeness:
     raw_staleness: bool = False
     batches: int = 8
     augmented: bool = False
+    mode: Literal["all", "candidates", "stale"] = "all"
+    candidates: int = 20
 
     @property
     def needs(self) -> frozenset[str]:
-        """A score without V′ asks nobody for a loss, and nobody is charged for it."""
-        return frozenset({"losses", "uploads"} if self.loss_weight else {"uploads"})
+        """A score without V′ needs nobody's loss."""
+        loss = {"all": "losses", "candidates": "losses", "stale": "reports"}[self.mode]
+        return frozenset({loss, "uploads"} if self.loss_weight else {"uploads"})
+
+    def asks(self, population: Population, rng: np.random.Generator) -> Counts:
+        """Whose loss is asked for this round; the ledger charges for each."""
+        everybody = np.arange(len(population))
+        if "losses" not in self.needs:
+            return everybody[:0]
+        if self.mode == "all":
+            return everybody
+        return np.sort(rng.choice(everybody, min(self.candidates, len(everybody)), replace=False))
 
     def score(self, population: Population, moment: Moment) -> Scores:
-        known = bool(np.isfinite(population.losses).all()) or self.loss_weight > 0
+        ids = np.arange(len(population))
+        if self.mode == "candidates" and self.loss_weight:
+            ids = np.flatnonzero(np.isfinite(population.losses))
+            population = population.only(ids)
         parts = {
-            "loss": loss_informativeness(population.losses if known else np.zeros(len(population)), self.constant),
+            "loss": loss_informativeness(self._losses(population), self.constant),
             "diversity": diversity(len(population), population.cosines()),
             "fairness": fairness(population.counts, self.fairness_start),
             "staleness": staleness(
@@ -66,4 +87,12 @@ class Informativeness:
             + self.fairness_weight * parts["fairness"]
             + self.staleness_weight * parts["staleness"]
         )
-        return Scores(minmax(weighted, self.constant), parts)
+        return Scores(ids, minmax(weighted, self.constant), parts)
+
+    def _losses(self, population: Population) -> Reals:
+        if not self.loss_weight:
+            return np.zeros(len(population))
+        if self.mode != "stale":
+            return population.losses
+        known = population.reported[np.isfinite(population.reported)]
+        return np.where(np.isfinite(population.reported), population.reported, known.max() if known.size else 0.0)

@@ -86,8 +86,11 @@ class Simulator:
         return self._map(weights, work, orders)
 
     def _together_may_fit(self) -> bool:
-        """Small models that neither draw random numbers nor hold statistics, on data that is not augmented."""
+        """Small models that neither draw random numbers nor hold statistics, on data that is not augmented; and not
+        where the reported loss, which a matrix may sum in another order, decides who is selected."""
         augmented = self.task.pixels is not None and self.task.pixels.augment
+        if "reports" in self.method.score.needs:
+            return False
         return self.together and self._layout.size <= SMALL and self.task.draws == Draws() and not augmented
 
     def _train_together(self, weights: Weights, orders: Sequence[Order]) -> list[Upload] | None:

@@ -3,16 +3,28 @@
 from dataclasses import dataclass
 
 from heteroselect.population import Reals
+from heteroselect.streams import Streams
+from heteroselect.world.clock import Clock, Speeds
 from heteroselect.world.devices import Devices
 from heteroselect.world.links import Links
 
-__all__ = ["Devices", "Links", "World"]
+__all__ = ["Clock", "Devices", "Links", "Speeds", "World"]
 
 
 @dataclass(frozen=True)
 class World:
-    """The links, the speed of each device, and the time budget behind the ceiling of eq. 8."""
+    """The links both ways, the speed of each device, the time budget behind the ceiling of eq. 8, and the clock."""
 
     links: Links
     step_seconds: Reals
     budget_seconds: float
+    downlinks: Links = Links(5.0, 25.0)
+    clock: Clock = Clock()
+
+    def speeds(self, losses: Reals, streams: Streams, round: int) -> Speeds:
+        """Drawn anew for each round, after the selection."""
+        return Speeds(
+            up=self.links.draw(losses, streams.numpy("links", round=round)),
+            down=self.downlinks.draw(losses, streams.numpy("downlinks", round=round)),
+            step_seconds=self.step_seconds,
+        )

@@ -1,32 +1,63 @@
-"""The ledger: what a round sent, in bytes, each kind apart."""
+"""The ledger: everything a round sent, and what that is in bytes, each kind apart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from heteroselect.population import Reals
+import numpy as np
+
+from heteroselect.population import Counts, Reals
 
 LOSS_BYTES = 4  # a client answers a scoring question with one float32
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """One client's part in measuring batch-norm statistics: its batches, and the bytes of its answer."""
+
+    client: int
+    batches: int
+    answer: int
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What went over the air in one round; its bytes and its seconds follow from this.
+
+    `size` is N, `model` the bytes of the whole model. `densities` and `payloads` (bytes) are in the order of
+    `selected`.
+    """
+
+    size: int
+    model: int
+    asked: Counts
+    selected: Counts
+    densities: Reals
+    payloads: list[int]
+    calibrated: list[Calibrated] = field(default_factory=list)
+
+    def bytes(self) -> "Bytes":
+        only_asked = np.setdiff1d(self.asked, self.selected).size
+        return Bytes(
+            up_paper=float((self.densities * 4 * self.size).sum()),
+            up=sum(self.payloads),
+            up_clients=list(self.payloads),
+            down=len(self.selected) * self.model,
+            scoring=only_asked * self.model + len(self.asked) * LOSS_BYTES,
+            calibration=sum(self.model + one.answer for one in self.calibrated),
+        )
 
 
 @dataclass(frozen=True)
 class Bytes:
     """One round's traffic.
 
-    up_paper: θ_k·4N, the paper's count of values alone. up: real payloads. down: the model to the selected.
-    scoring: the model to those who are scored but not selected, and everybody's answer. calibration: the
-    model down and the batch-norm statistics both ways.
+    up_paper: Σ θ_k·4N, the paper's count of values alone. up: real payloads, up_clients each one's. down: the model
+    to the selected. scoring: the model to those who are scored but not selected, and everybody's answer.
+    calibration: the model down and the batch-norm statistics back.
     """
 
     up_paper: float
     up: int
+    up_clients: list[int]
     down: int
     scoring: int
     calibration: int
-
-
-def paper_bytes(densities: Reals, size: int) -> float:
-    """Σ θ_k·4N"""
-    return float((densities * 4 * size).sum())
-
-
-def scoring_bytes(asked: int, selected: int, model: int) -> int:
-    return max(asked - selected, 0) * model + asked * LOSS_BYTES
