@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help run test check results clean
+.PHONY: help run test check results docs bench-wire fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
 	@echo "make test     set up with the development tools; lint, types and all tests"
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
+	@echo "make docs     rewrite the list of settings in docs/settings.md"
+	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer"
+	@echo "make fuzz     a million broken payloads against the decoder (about ten minutes)"
 	@echo "make clean    remove .venv and caches"
 
 run: $(VENV)/.installed
@@ -29,6 +32,15 @@ lint: $(VENV)/.installed-dev
 
 results: $(VENV)/.installed
 	$(BIN)/python studies/mnist_seeds.py
+
+docs: $(VENV)/.installed
+	$(BIN)/python studies/settings_page.py
+
+bench-wire: $(VENV)/.installed
+	$(BIN)/python benchmarks/wire.py
+
+fuzz: $(VENV)/.installed
+	$(BIN)/python benchmarks/fuzz_wire.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
