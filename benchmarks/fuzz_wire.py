@@ -16,7 +16,7 @@ import zstandard
 
 from heteroselect.compress import wire
 from heteroselect.compress.update import Update
-from heteroselect.compress.values import KINDS, encode_values
+from heteroselect.compress.values import BITS, encode_values
 from heteroselect.compress.wire import WireError, decode, encode
 
 HEADER = wire._HEADER.size
@@ -28,7 +28,7 @@ def honest(rng: Rng) -> tuple[bytes, int]:
     size = int(rng.integers(1, 3000))
     kept = int(min(size, rng.integers(0, size + 1) if rng.random() < 0.5 else rng.integers(0, 40)))
     positions = np.sort(rng.choice(size, kept, replace=False))
-    kind = KINDS[rng.integers(len(KINDS))]
+    kind = list(BITS)[rng.integers(len(BITS))]
     values = rng.normal(size=kept).astype(np.float32)
     ends = np.unique(np.append(rng.integers(0, kept + 1, 2), kept))
     coded = encode_values(values, kind, ends[ends > 0], rng)
@@ -55,8 +55,8 @@ def insert(payload: bytes, rng: Rng) -> bytes:
 def claim(payload: bytes, rng: Rng) -> bytes:
     """Another number in one field of the header."""
     fields = list(wire._HEADER.unpack_from(payload))
-    which = int(rng.integers(2, 8))
-    limit = 256 if which in (4, 5) else 2**32
+    which = int(rng.integers(2, 9))
+    limit = 256 if which in (4, 5, 6) else 2**32
     near = int(fields[which] + rng.integers(-3, 4)) % limit
     fields[which] = near if rng.random() < 0.5 else int(rng.integers(limit))
     return wire._HEADER.pack(*fields) + payload[HEADER:]
@@ -65,8 +65,8 @@ def claim(payload: bytes, rng: Rng) -> bytes:
 def bomb(payload: bytes, rng: Rng) -> bytes:
     """Positions that are a tiny block of a hundred million bytes."""
     fields = list(wire._HEADER.unpack_from(payload))
-    old = fields[7]
-    fields[5], fields[7] = int(rng.integers(1, 3)), len(BOMB)
+    old = fields[8]
+    fields[6], fields[8] = int(rng.integers(1, 3)), len(BOMB)
     return wire._HEADER.pack(*fields) + BOMB + payload[HEADER + old :]
 
 

@@ -461,7 +461,7 @@ def test_the_ledger_adds_up():
     for kind in ("up", "down", "scoring"):
         assert result.summary[f"bytes_{kind}"] == sum(line[f"bytes_{kind}"] for line in result.rounds)
     # the whole model up in the warm-up round, position-free; the model down to four clients
-    assert result.rounds[0]["bytes_up"] == 4 * (26 + 4 * result.parameters)
+    assert result.rounds[0]["bytes_up"] == 4 * (27 + 4 * result.parameters)
     assert result.rounds[0]["bytes_down"] == 4 * 4 * result.parameters
 
 

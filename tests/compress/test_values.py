@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heteroselect.compress.values import BITS, KINDS, encode_values, pack, packed_size, unpack
+from heteroselect.compress.values import BITS, encode_values, pack, packed_size, to_grid, unpack
 
 UNIFORM = ["uniform2", "uniform3", "uniform4", "uniform8"]
 
@@ -56,7 +56,7 @@ def test_random_rounding_is_unbiased(kind: str) -> None:
     assert means == pytest.approx([1.0, 0.3, -0.11], abs=4 * step / 2 / np.sqrt(40_000) + 1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS[1:])
+@pytest.mark.parametrize("kind", list(BITS)[1:])
 def test_own_values_are_kept_to_the_bit(kind: str) -> None:
     values = np.random.default_rng(4).normal(size=500).astype(np.float32)
     once = encode_values(values, kind, one_bucket(values)).values()
@@ -64,7 +64,7 @@ def test_own_values_are_kept_to_the_bit(kind: str) -> None:
     assert once.tobytes() == again.tobytes()
 
 
-@pytest.mark.parametrize("kind", KINDS[1:])
+@pytest.mark.parametrize("kind", list(BITS)[1:])
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_zeros_and_nothing(kind: str, count: int) -> None:
     values = np.zeros(count, np.float32)
@@ -98,3 +98,13 @@ def test_packing_is_dense_and_exact(bits: int, count: int) -> None:
     data = pack(codes, bits)
     assert len(data) == packed_size(count, bits) == (count * bits + 7) // 8
     assert unpack(data, count, bits).tolist() == codes.tolist()
+
+
+def test_signs_and_ternary_values_are_grids_too() -> None:
+    values = np.array([0.9, -0.2, 0.0, -0.8], np.float32)
+    signs = to_grid(values, 1, np.array([4]), None, np.array([0.5], np.float32))
+    assert signs.values().tolist() == [0.5, -0.5, 0.5, -0.5]
+    assert signs.bits == 1
+    ternary = to_grid(values, 2, np.array([4]), None)
+    assert ternary.values().tolist() == pytest.approx([0.9, 0.0, 0.0, -0.9])
+    assert ternary.bits == 2

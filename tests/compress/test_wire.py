@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from heteroselect.compress import wire
 from heteroselect.compress.positions import ENTROPY, encode_positions
 from heteroselect.compress.update import Update
-from heteroselect.compress.values import KINDS, encode_values
-from heteroselect.compress.wire import WireError, decode, encode
+from heteroselect.compress.values import BITS, encode_values, to_grid
+from heteroselect.compress.wire import KINDS, WireError, decode, encode
 
-HEADER = 26
+HEADER = 27
 HALVES = {KINDS.index("float16"), KINDS.index("bfloat16")}  # the one lie that no length gives away
-FIELDS = {"size": 0, "kept": 1, "kind": 2, "code": 3, "buckets": 4, "width": 5}
+FIELDS = {"size": 0, "kept": 1, "kind": 2, "steps": 3, "code": 4, "buckets": 5, "width": 6}
 
 
 def update(size: int, positions: list[int], values: list[float] | None = None) -> Update:
@@ -77,7 +77,7 @@ def test_a_round_trip_changes_no_bit(sent: Update) -> None:
     assert (got.positions.dtype, got.values.dtype) == (np.int64, np.float32)
 
 
-@pytest.mark.parametrize("kind", KINDS[1:])
+@pytest.mark.parametrize("kind", list(BITS)[1:])
 @pytest.mark.parametrize(("size", "kept"), [(1, 1), (300, 40), (300, 300), (5000, 3)])
 def test_every_kind_of_value_comes_back_to_the_bit(kind: str, size: int, kept: int) -> None:
     sent = quantised(size, kept, kind)
@@ -87,7 +87,7 @@ def test_every_kind_of_value_comes_back_to_the_bit(kind: str, size: int, kept: i
     assert encode(got) == encode(sent)
 
 
-@pytest.mark.parametrize("kind", KINDS[1:])
+@pytest.mark.parametrize("kind", list(BITS)[1:])
 def test_nothing_and_zeros(kind: str) -> None:
     nothing, zeros = np.empty(0, np.float32), np.zeros(4, np.float32)
     empty = encode_values(nothing, kind, np.empty(0, np.int64))
@@ -98,7 +98,7 @@ def test_nothing_and_zeros(kind: str) -> None:
 
 def test_the_bytes_are_those_of_the_format() -> None:
     payload = encode(update(3, [0, 1, 2], [1.0, -2.0, 0.5]))
-    assert payload[:22] == b"HSW\x01" + struct.pack("<IIBBII", 3, 3, 0, 0, 0, 0)
+    assert payload[:23] == b"HSW\x01" + struct.pack("<IIBBBII", 3, 3, 0, 0, 0, 0, 0)
     assert payload[HEADER:] == struct.pack("<3f", 1.0, -2.0, 0.5)
 
 
@@ -154,8 +154,8 @@ def test_other_fields_that_lie_are_refused(sent: Update) -> None:
             if value != known[FIELDS[name]] and not same_width:
                 with pytest.raises(WireError):
                     decode(forged(payload, **{name: value}), sent.size)
-    for name in ("buckets", "width"):
-        for value in (1, 3, 10**6, 2**32 - 1):
+    for name in ("buckets", "width", "steps"):
+        for value in (1, 3, 250) if name == "steps" else (1, 3, 10**6, 2**32 - 1):
             if value != known[FIELDS[name]]:
                 with pytest.raises(WireError):
                     decode(forged(payload, **{name: value}), sent.size)
@@ -188,6 +188,22 @@ def test_a_scale_that_cannot_be_is_refused(scale: float) -> None:
     struct.pack_into("<f", body, width + 8, scale)
     with pytest.raises(WireError, match="buckets do not fit"):
         decode(forged(payload, bytes(body)), sent.size)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 6, 14, 255])
+def test_any_grid_comes_back(steps: int) -> None:
+    rng = np.random.default_rng(steps)
+    values = rng.normal(size=50).astype(np.float32)
+    coded = to_grid(values, steps, np.array([20, 50]), rng)
+    got = decode(encode(Update(90, np.arange(50), coded.values(), coded)), 90)
+    assert got.values.tobytes() == coded.values().tobytes()
+
+
+def test_a_level_beyond_the_grid_is_refused() -> None:
+    coded = to_grid(np.array([1.0, -1.0, 0.0], np.float32), 2, np.array([3]), None)
+    payload = encode(Update(3, np.arange(3), coded.values(), coded))
+    with pytest.raises(WireError, match="beyond its grid"):
+        decode(forged(payload, payload[HEADER:-1] + b"\xff"), 3)
 
 
 def test_buckets_that_do_not_add_up_are_refused() -> None:
@@ -233,7 +249,7 @@ def test_a_hostile_payload_allocates_little() -> None:
     honest = encode(update(size, list(range(0, size, 4000))))
     hostile = [
         forged(honest, kept=size),
-        forged(honest, kept=size, kind=KINDS.index("uniform2")),
+        forged(honest, kept=size, kind=KINDS.index("grid"), steps=1),
         forged(honest, code=1),
         forged(honest, code=2),
         forged(honest, width=2**32 - 1),

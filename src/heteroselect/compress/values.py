@@ -16,8 +16,8 @@ from heteroselect.compress.update import Positions, Update, Values
 Kind = Literal["float32", "float16", "bfloat16", "uniform2", "uniform3", "uniform4", "uniform8"]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
-KINDS: tuple[Kind, ...] = ("float32", "float16", "bfloat16", "uniform2", "uniform3", "uniform4", "uniform8")
-BITS: dict[Kind, int] = {
+FLOATS = ("float32", "float16", "bfloat16")
+BITS: dict[str, int] = {
     "float32": 32,
     "float16": 16,
     "bfloat16": 16,
@@ -26,18 +26,28 @@ BITS: dict[Kind, int] = {
     "uniform4": 4,
     "uniform8": 8,
 }
+MOST_STEPS = 255  # of a grid: its codes fit a byte
 LARGEST_HALF = np.float32(65504.0)
 
 
 @dataclass(frozen=True)
 class Coded:
-    """Values as codes. `scales` and `ends` describe the buckets of the uniform kinds: bucket j holds the
-    values up to number ends[j], and its levels reach from −scale to +scale."""
+    """Values as codes: floats of 16 bits, or points of a grid.
 
-    kind: Kind
+    A grid (`steps` > 0) has steps + 1 levels from −scale to +scale: one step is a sign, two are ternary, 2^b − 1 fill
+    b bits. Bucket j holds the values up to number ends[j] and has scales[j].
+    """
+
+    kind: Literal["float16", "bfloat16", "grid"]
     codes: Codes
     scales: Values
     ends: Positions
+    steps: int = 0
+
+    @property
+    def bits(self) -> int:
+        """Of one code."""
+        return code_bits(self.kind, self.steps)
 
     def values(self) -> Values:
         """The numbers the codes stand for."""
@@ -45,10 +55,11 @@ class Coded:
             return self.codes.view(np.float16).astype(np.float32)
         if self.kind == "bfloat16":
             return (self.codes.astype(np.uint32) << 16).view(np.float32)
-        top = np.float32((1 << BITS[self.kind]) - 1)
         scale = np.repeat(self.scales, np.diff(self.ends, prepend=0))
-        # code 0 is −scale and the highest code +scale, exactly
-        return scale * (np.float32(2) * self.codes.astype(np.float32) / top - np.float32(1))
+        # code 0 is −scale, the highest code +scale and the middle of an even number of steps 0, all exactly
+        return scale * (
+            (np.float32(2) * self.codes.astype(np.float32) - np.float32(self.steps)) / np.float32(self.steps)
+        )
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,11 @@ def encode_values(values: Values, kind: Kind, ends: Positions, rng: np.random.Ge
         return Coded(kind, clipped.astype(np.float16).view(np.uint16), nothing, ends[:0])
     if kind == "bfloat16":
         return Coded(kind, _bfloat16(values), nothing, ends[:0])
-    return _uniform(values, kind, ends, rng)
+    return to_grid(values, (1 << BITS[kind]) - 1, ends, rng)
+
+
+def code_bits(kind: str, steps: int) -> int:
+    return steps.bit_length() if kind == "grid" else 16
 
 
 def _bfloat16(values: Values) -> NDArray[np.uint16]:
@@ -100,18 +115,22 @@ def _bfloat16(values: Values) -> NDArray[np.uint16]:
     return np.where((rounded & 0x7FFF) >= 0x7F80, largest, rounded).astype(np.uint16)
 
 
-def _uniform(values: Values, kind: Kind, ends: Positions, rng: np.random.Generator | None) -> Coded:
-    top = (1 << BITS[kind]) - 1
+def to_grid(
+    values: Values, steps: int, ends: Positions, rng: np.random.Generator | None, scales: Values | None = None
+) -> Coded:
+    """Each value as a level of its bucket's grid: one of the two next to it at random and without bias where `rng`
+    is given, else the nearest. The scale is a bucket's largest magnitude unless `scales` says another."""
     ends = np.unique(ends[ends > 0])  # without empty buckets
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     counts = ends - starts
-    scales = np.maximum.reduceat(np.abs(values), starts) if values.size else np.empty(0, np.float32)
+    if scales is None:
+        scales = np.maximum.reduceat(np.abs(values), starts) if values.size else np.empty(0, np.float32)
     scale = np.repeat(scales, counts).astype(np.float64)
     # where a level lies between two codes; a bucket of zeros has scale 0 and any code means 0
-    level = (np.divide(values, scale, out=np.full(scale.size, -1.0), where=scale > 0) + 1) / 2 * top
+    level = (np.divide(values, scale, out=np.full(scale.size, -1.0), where=scale > 0) + 1) / 2 * steps
     low = np.floor(level)
     up = rng.random(level.size) < level - low if rng is not None else level - low >= 0.5
-    return Coded(kind, np.clip(low + up, 0, top).astype(np.uint8), scales, ends)
+    return Coded("grid", np.clip(low + up, 0, steps).astype(np.uint8), scales, ends, steps)
 
 
 def pack(codes: Codes, bits: int) -> bytes:

@@ -1,9 +1,9 @@
 """An update as bytes: the only place that knows the format.
 
-    magic "HSW" · version (u8) · vector size N (u32) · kept κ (u32) · value kind (u8) · position code (u8)
-    · buckets (u32) · length of the positions (u32) · CRC-32 of all the rest (u32)
+    magic "HSW" · version (u8) · vector size N (u32) · kept κ (u32) · value kind (u8) · steps of the grid (u8)
+    · position code (u8) · buckets (u32) · length of the positions (u32) · CRC-32 of all the rest (u32)
     positions, in the smallest of the codes of `positions`
-    buckets of the uniform kinds: a count (u32) and a scale (float32) each
+    buckets of a grid: a count (u32) and a scale (float32) each
     values: κ floats, or codes of a few bits side by side
 
 Both engines send exactly these bytes and the ledger counts exactly their number. Decoding believes nothing: any
@@ -19,10 +19,12 @@ import numpy as np
 
 from heteroselect.compress.positions import CodingError, decode_positions, encode_positions
 from heteroselect.compress.update import Positions, Update, Values
-from heteroselect.compress.values import BITS, KINDS, Coded, pack, packed_size, unpack
+from heteroselect.compress.values import Coded, code_bits, pack, packed_size, unpack
 
-_HEADER = struct.Struct("<3sBIIBBIII")
+_HEADER = struct.Struct("<3sBIIBBBIII")
+_FIELDS = struct.Struct("<IIBBBII")
 _MAGIC, _VERSION = b"HSW", 1
+KINDS = ("float32", "float16", "bfloat16", "grid")
 
 
 class WireError(ValueError):
@@ -32,15 +34,15 @@ class WireError(ValueError):
 def encode(update: Update, layers: Sequence[int] = ()) -> bytes:
     """`layers` are the ends of the model's layers; positions are coded layer by layer where that is smaller."""
     code, positions = encode_positions(update.positions, update.size, layers or [update.size])
-    kind, coded = ("float32", None) if update.coded is None else (update.coded.kind, update.coded)
-    buckets = b""
+    kind, steps, buckets, coded = "float32", 0, b"", update.coded
     if coded is None:
         values = update.values.astype("<f4").tobytes()
     else:
+        kind, steps = coded.kind, coded.steps
         counts = np.diff(coded.ends, prepend=0)
         buckets = counts.astype("<u4").tobytes() + coded.scales.astype("<f4").tobytes()
-        values = pack(coded.codes, BITS[coded.kind])
-    fields = (update.size, update.positions.size, KINDS.index(kind), code, len(buckets) // 8, len(positions))
+        values = pack(coded.codes, coded.bits)
+    fields = (update.size, update.positions.size, KINDS.index(kind), steps, code, len(buckets) // 8, len(positions))
     body = positions + buckets + values
     return _HEADER.pack(_MAGIC, _VERSION, *fields, _checksum(fields, body)) + body
 
@@ -50,16 +52,17 @@ def decode(payload: bytes, size: int) -> Update:
     if len(payload) < _HEADER.size:
         raise WireError("the payload is shorter than its header")
     magic, version, *fields, crc = _HEADER.unpack_from(payload)
-    claimed, kept, kind_code, code, buckets, width = fields
+    claimed, kept, kind_code, steps, code, buckets, width = fields
     if magic != _MAGIC or version != _VERSION:
         raise WireError(f"the payload is not an update of version {_VERSION}")
     if claimed != size or kept > size or kind_code >= len(KINDS):
         raise WireError(f"the payload is not an update of {size} coordinates")
     kind = KINDS[kind_code]
-    if (buckets > 0) != (kind.startswith("uniform") and kept > 0) or buckets > kept:
+    if (buckets > 0) != (kind == "grid" and kept > 0) or buckets > kept or (steps > 0) != (kind == "grid"):
         raise WireError("the payload's buckets do not fit its values")
     body = memoryview(payload)[_HEADER.size :]
-    if len(body) != width + 8 * buckets + packed_size(kept, BITS[kind]):
+    bits = 32 if kind == "float32" else code_bits(kind, steps)
+    if len(body) != width + 8 * buckets + packed_size(kept, bits):
         raise WireError("the payload does not hold what its header claims")
     if _checksum(tuple(fields), body) != crc:
         raise WireError("the payload's checksum does not fit")
@@ -67,24 +70,29 @@ def decode(payload: bytes, size: int) -> Update:
         positions = decode_positions(code, bytes(body[:width]), size, kept)
     except CodingError as error:
         raise WireError(f"the payload's positions are damaged: {error}") from error
-    values, coded = _decode_values(body[width:], kept, kind_code, buckets)
+    values, coded = _decode_values(body[width:], kept, KINDS[kind_code], steps, buckets)
     if not np.isfinite(values).all():
         raise WireError("the payload holds a value that is not finite")
     return Update(size, positions, values, coded)
 
 
-def _decode_values(data: memoryview, kept: int, kind_code: int, buckets: int) -> tuple[Values, Coded | None]:
-    kind = KINDS[kind_code]
+def _decode_values(data: memoryview, kept: int, kind: str, steps: int, buckets: int) -> tuple[Values, Coded | None]:
     if kind == "float32":
         return np.frombuffer(data, "<f4").astype(np.float32), None
     counts = np.frombuffer(data[: 4 * buckets], "<u4").astype(np.int64)
     scales = np.frombuffer(data[4 * buckets : 8 * buckets], "<f4").astype(np.float32)
     if buckets and (int(counts.sum()) != kept or not np.isfinite(scales).all() or (scales < 0).any()):
         raise WireError("the payload's buckets do not fit its values")
+    codes = unpack(data[8 * buckets :], kept, code_bits(kind, steps))
+    if steps and codes.size and int(codes.max()) > steps:
+        raise WireError("the payload holds a level beyond its grid")
     ends: Positions = np.cumsum(counts)
-    coded = Coded(kind, unpack(data[8 * buckets :], kept, BITS[kind]), scales, ends)
+    if kind == "grid":
+        coded = Coded("grid", codes, scales, ends, steps)
+    else:
+        coded = Coded("float16" if kind == "float16" else "bfloat16", codes, scales, ends)
     return coded.values(), coded
 
 
 def _checksum(fields: tuple[int, ...], body: bytes | memoryview) -> int:
-    return zlib.crc32(body, zlib.crc32(struct.pack("<IIBBII", *fields)))
+    return zlib.crc32(body, zlib.crc32(_FIELDS.pack(*fields)))
