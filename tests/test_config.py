@@ -130,6 +130,23 @@ def test_a_change_needs_a_key_and_a_value(pair):
             "at least selected",
         ),
         ({"world.downlink_min_mbps": 26}, "world", "downlink_max_mbps"),
+        ({"method.compress.kind": "qsgd"}, "method.compress", "memory must be none with qsgd"),
+        ({"method.compress.kind": "wangni"}, "method.compress", "memory must be none with wangni"),
+        (
+            {"method.compress.kind": "randomk", "method.compress.randomk_scaled": True},
+            "method.compress",
+            "memory must be none with randomk",
+        ),
+        (
+            {"method.compress.kind": "sign", "method.compress.sign_scale": "step"},
+            "method.compress",
+            "memory must be none with signs of a fixed step",
+        ),
+        (
+            {"method.compress.kind": "stc", "method.compress.values": "uniform4"},
+            "method.compress",
+            "values must be float32 with kind stc",
+        ),
         ({"paper": [{"peak": 1}]}, "paper.0.peak", "source, peak_accuracy"),
         ({"world.bandwidth_min_mbps": 6}, "world", "bandwidth_max_mbps"),
         ({"model.name": "vgg"}, "model.name", "logistic, alexnet"),

@@ -57,6 +57,13 @@ def test_the_defaults_of_the_settings_are_those_of_the_parts():
         ({"method__aggregate__weights": "uniform"}, lambda m: m.weigh.rule, "uniform"),
         ({"method__aggregate__momentum": 0.0}, lambda m: m.server.momentum, 0.0),
         ({"method__aggregate__calibration_clients": 10}, lambda m: m.calibrate.clients, 10),
+        ({"method__compress__kind": "stc"}, lambda m: type(m.compress).__name__, "STC"),
+        ({"method__compress__kind": "randomk"}, lambda m: type(m.compress).__name__, "RandomK"),
+        ({"method__compress__kind": "threshold"}, lambda m: type(m.compress).__name__, "Threshold"),
+        ({"method__compress__kind": "sign"}, lambda m: type(m.compress).__name__, "Sign"),
+        ({"method__compress__memory": "none"}, lambda m: m.memory.beta(0.5), 0.0),
+        ({"method__compress__values": "uniform4"}, lambda m: m.values.bits, 4),
+        ({"method__score__mode": "stale"}, lambda m: m.score.mode, "stale"),
         ({"method__select__temperature": 2.0}, lambda m: m.select.temperature, 2.0),
     ],
 )

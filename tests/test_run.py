@@ -473,3 +473,23 @@ def test_four_bits_reach_the_target_with_a_quarter_of_the_bytes():
     )
     assert abs(floats.rounds_to_target - bits.rounds_to_target) <= 1
     assert floats.wire_megabytes_to_target > 4 * bits.wire_megabytes_to_target
+
+
+UNBIASED = {"wangni", "qsgd", "terngrad"}
+
+
+@pytest.mark.parametrize("kind", ["topk", "randomk", "wangni", "qsgd", "terngrad", "sign", "stc", "threshold"])
+def test_every_compressor_trains_and_gives_the_same_bits_again(kind):
+    memory = "none" if kind in UNBIASED else "error"
+    settings = {"method.compress.kind": kind, "method.compress.memory": memory}
+    first, again = (small_run(settings=settings, rounds=8, threads=threads) for threads in (1, 2))
+    assert first.model_sha256 == again.model_sha256
+    assert first.rounds == again.rounds
+    assert first.peak_accuracy > 0.6
+
+
+@pytest.mark.parametrize("values", ["float16", "bfloat16", "uniform8", "uniform4", "uniform3", "uniform2"])
+def test_fewer_bits_are_fewer_bytes_and_still_learn(values):
+    floats, few = small_run(rounds=8), small_run(rounds=8, settings={"method.compress.values": values})
+    assert few.bytes_up < floats.bytes_up
+    assert few.peak_accuracy > 0.6

@@ -1,5 +1,5 @@
-"""A method is one part for each role of the round. Scorer, selector, allocator, compressor and weigher may be any
-object that fits the Protocol:
+"""A method is one part for each role of the round. Scorer, selector, allocator, compressor, memory and weigher may
+be any object that fits the Protocol:
 
     mine = dataclasses.replace(methods.get("heteroselect"), name="mine", select=MySelector())
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
 from heteroselect.allocate import Allocation, Means
-from heteroselect.compress import ErrorMemory, Scene, Update, ValueCoding
+from heteroselect.compress import Scene, Update, ValueCoding
 from heteroselect.compress.update import Values
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
@@ -56,6 +56,14 @@ class Compressor(Protocol):
     def compress(self, v: Values, density: float, scene: Scene) -> Update: ...
 
 
+class Memory(Protocol):
+    """What does a client keep of what it did not send?"""
+
+    def beta(self, theta: float) -> float: ...
+    def add(self, delta: Values, memory: Values | None) -> Values: ...
+    def rest(self, v: Values, sent: Update, beta: float, weight: float) -> Values | None: ...
+
+
 class Weigher(Protocol):
     """How loudly does each speak?"""
 
@@ -73,7 +81,7 @@ class Method:
     allocate: Allocator
     rate: Rate
     train: FedProx
-    memory: ErrorMemory
+    memory: Memory
     compress: Compressor
     values: ValueCoding = ValueCoding()
     weigh: Weigher = ClientWeights()

@@ -177,7 +177,29 @@ class TrainSettings(Group):
     """highest score-scaled rate"""
 
 
+UNBIASED = ("wangni", "qsgd", "terngrad")
+SELF_CODED = ("qsgd", "terngrad", "sign", "stc")
+
+
 class CompressSettings(Group):
+    kind: Literal["topk", "randomk", "wangni", "qsgd", "terngrad", "sign", "stc", "threshold"] = "topk"
+    """what of an update is sent: the paper's top-κ, or another published rule"""
+    memory: Literal["error", "none"] = "error"
+    """keep what was not sent (eq. 9), or let it go"""
+    randomk_scaled: bool = False
+    """multiply what random-κ keeps by N/κ, which makes it unbiased"""
+    qsgd_levels: Annotated[int, Field(ge=1, le=127)] = 4
+    """s, levels of QSGD on either side of zero"""
+    qsgd_bucket: Count = 512
+    """coordinates that share a norm in QSGD"""
+    terngrad_clip: NotNegative = 2.5
+    """standard deviations a layer is clipped to before TernGrad; 0 does not clip"""
+    sign_scale: Literal["mean", "step"] = "mean"
+    """send a layer's mean magnitude times the sign (EF-sign), or a fixed step (signSGD)"""
+    sign_step: Positive = 1e-3
+    """the fixed step of sign_scale = step"""
+    threshold_sample: Density = 0.01
+    """share of the coordinates that the threshold is estimated from"""
     rounding: Literal["ceil", "floor"] = "ceil"
     """κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"""
     values: Literal["float32", "float16", "bfloat16", "uniform2", "uniform3", "uniform4", "uniform8"] = "float32"
@@ -210,6 +232,19 @@ class CompressSettings(Group):
     """β where it is static"""
     keep_unweighted: bool = False
     """a client whose weight is 0 keeps its whole update for later instead of losing what it sent"""
+
+    @model_validator(mode="after")
+    def _pairs_make_sense(self) -> "CompressSettings":
+        if self.kind in SELF_CODED and self.values != "float32":
+            raise ValueError(f"values must be float32 with kind {self.kind}, which has few-bit values of its own")
+        if self.memory == "none":
+            return self
+        why = "its error does not shrink with what is sent, so that a memory of it would grow without end"
+        if self.kind in UNBIASED or (self.kind == "randomk" and self.randomk_scaled):
+            raise ValueError(f"memory must be none with {self.kind}, which is unbiased and needs none: {why}")
+        if self.kind == "sign" and self.sign_scale == "step":
+            raise ValueError(f"memory must be none with signs of a fixed step: {why}")
+        return self
 
 
 class AggregateSettings(Group):

@@ -1,8 +1,8 @@
 """What does a client send?"""
 
 from heteroselect.compress.curvature import Scene, TopK
-from heteroselect.compress.memory import ErrorMemory
+from heteroselect.compress.memory import ErrorMemory, NoMemory
 from heteroselect.compress.update import Update
 from heteroselect.compress.values import ValueCoding
 
-__all__ = ["ErrorMemory", "Scene", "TopK", "Update", "ValueCoding"]
+__all__ = ["ErrorMemory", "NoMemory", "Scene", "TopK", "Update", "ValueCoding"]

@@ -37,3 +37,17 @@ class ErrorMemory:
         memory = np.multiply(v, np.float32(beta))
         memory[sent.positions] = np.float32(beta) * (v[sent.positions] - sent.values)
         return memory
+
+
+@dataclass(frozen=True)
+class NoMemory:
+    """What was not sent is gone. Unbiased compressors need no more, and clients stay stateless."""
+
+    def beta(self, theta: float) -> float:
+        return 0.0
+
+    def add(self, delta: Values, memory: Values | None) -> Values:
+        return delta
+
+    def rest(self, v: Values, sent: Update, beta: float, weight: float) -> None:
+        return None

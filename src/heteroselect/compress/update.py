@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,12 @@ class Update:
     def dot(self, vector: Values) -> float:
         picked = vector if self.is_dense else vector[self.positions]
         return dot(self.values, picked)
+
+
+def to_float32(values: NDArray[Any]) -> Values:
+    """Rounded to float32, and cut where it ends instead of becoming infinite."""
+    largest = np.finfo(np.float32).max
+    return np.clip(values.astype(np.float64), -largest, largest).astype(np.float32)
 
 
 def dot(a: Values, b: Values) -> float:

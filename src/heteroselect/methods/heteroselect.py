@@ -9,8 +9,9 @@ from typing import Any
 
 from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
 from heteroselect.allocate import Allocator, Budget
-from heteroselect.compress import ErrorMemory, TopK, ValueCoding
+from heteroselect.compress import ValueCoding
 from heteroselect.method import Method
+from heteroselect.methods import parts
 from heteroselect.score import Informativeness
 from heteroselect.select import Softmax
 from heteroselect.settings import MethodSettings
@@ -46,19 +47,8 @@ def build(settings: MethodSettings) -> Method:
         ),
         rate=Rate(train.rate, train.rate_decay, train.rate_rule, train.rate_cap),
         train=FedProx(train.steps, train.batch, train.momentum, train.proximal, train.clip),
-        memory=ErrorMemory(
-            compress.decay, compress.decay_min, compress.decay_max, compress.decay_static, compress.keep_unweighted
-        ),
-        compress=TopK(
-            layers=compress.curvature_layers,
-            exploration=compress.curvature_exploration,
-            probes=compress.curvature_probes,
-            floor=compress.curvature_floor,
-            ranking=compress.curvature_ranking,
-            probe_scope=compress.curvature_scope,
-            damping=compress.curvature_damping,
-            rounding=compress.rounding,
-        ),
+        memory=parts.memory(compress),
+        compress=parts.compressor(compress),
         values=ValueCoding(compress.values, compress.values_bucket, compress.values_rounding),
         weigh=ClientWeights(aggregate.weights, aggregate.weight_floor),
         server=ServerMomentum(aggregate.momentum),

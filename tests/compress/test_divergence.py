@@ -1,0 +1,50 @@
+"""Three clients that pull apart: plain top-1 diverges, and an error memory brings it home.
+
+f_i(x) = (a_i·x)² + ¼‖x‖² with a_1 = (−3, 2, 2) and its permutations, from x₀ = (1, 1, 1) in steps of 0.02 (the example
+of Beznosikov et al., "On biased compression for distributed learning", 2020).
+"""
+
+import numpy as np
+import pytest
+
+from heteroselect.compress import ErrorMemory, NoMemory
+from heteroselect.compress.topk import top_positions
+from heteroselect.compress.update import Update
+
+ROWS = np.array([[-3, 2, 2], [2, -3, 2], [2, 2, -3]], np.float64)
+STEP = 0.02
+
+
+def gradients(x: np.ndarray) -> np.ndarray:
+    return 2 * (ROWS @ x)[:, None] * ROWS + x / 2
+
+
+def play(memory: ErrorMemory | NoMemory, steps: int) -> float:
+    """‖x‖² after so many steps of top-1 from each client."""
+    x, kept = np.ones(3), [None, None, None]
+    for _ in range(steps):
+        total = np.zeros(3, np.float32)
+        for client, gradient in enumerate(gradients(x)):
+            v = memory.add((-STEP * gradient).astype(np.float32), kept[client])
+            sent = Update.keep(v, top_positions(np.abs(v), 1))
+            kept[client] = memory.rest(v, sent, 1.0, 1.0)
+            sent.add_to(total, 1 / 3)
+        x = x + total
+        if not np.isfinite(x).all() or x @ x > 1e12:
+            return np.inf
+    return float(x @ x)
+
+
+def test_the_first_step_of_plain_top_1_goes_the_wrong_way():
+    first = gradients(np.ones(3))
+    picked = np.array([Update.keep(g.astype(np.float32), top_positions(np.abs(g), 1)).dense() for g in first])
+    assert first.mean(0) == pytest.approx([7 / 6] * 3)
+    assert picked.mean(0) == pytest.approx([-11 / 6] * 3)
+
+
+def test_plain_top_1_diverges():
+    assert play(NoMemory(), 500) == np.inf
+
+
+def test_an_error_memory_converges():
+    assert play(ErrorMemory(), 3000) < 1e-10

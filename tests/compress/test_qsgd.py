@@ -1,0 +1,178 @@
+"""QSGD: chances and variance by hand, right on average, and zeros are not sent."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from heteroselect.compress.curvature import Scene
+from heteroselect.compress.qsgd import QSGD
+from heteroselect.compress.update import Update
+from heteroselect.compress.wire import decode, encode
+from heteroselect.flat import FlatModel
+
+
+def unlooked() -> Tensor:
+    raise AssertionError("no loss was to be asked for")
+
+
+def scene(*sizes: int, seed: int = 0) -> Scene:
+    """Layers of these sizes, and randomness."""
+    model = FlatModel(nn.Sequential(*(nn.Linear(size, 1, bias=False) for size in sizes)))
+    return Scene(model, unlooked, 0.0, None, False, np.random.default_rng(seed), torch.Generator())
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def normal(size: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
+
+
+def assert_same(a: Update, b: Update) -> None:
+    assert a.size == b.size
+    assert a.positions.tolist() == b.positions.tolist()
+    assert a.values.tobytes() == b.values.tobytes()
+    assert (a.coded is None) == (b.coded is None)
+    if a.coded is not None and b.coded is not None:
+        assert (a.coded.kind, a.coded.steps) == (b.coded.kind, b.coded.steps)
+        assert a.coded.codes.tolist() == b.coded.codes.tolist()
+        assert a.coded.scales.tobytes() == b.coded.scales.tobytes()
+        assert a.coded.ends.tolist() == b.coded.ends.tolist()
+
+
+def draws(part: QSGD, v: np.ndarray, density: float, count: int) -> np.ndarray:
+    one = scene(v.size)
+    return np.stack([part.compress(v, density, one).dense() for _ in range(count)]).astype(np.float64)
+
+
+def assert_unbiased(part: QSGD, v: np.ndarray, density: float, count: int = 3000) -> None:
+    """Within four standard errors in every coordinate."""
+    sent = draws(part, v, density, count)
+    assert (np.abs(sent.mean(axis=0) - v) <= 4 * sent.std(axis=0) / np.sqrt(count) + 1e-6).all()
+
+
+def variance(part: QSGD, v: np.ndarray, density: float, count: int = 3000) -> float:
+    return float(np.mean(np.sum((draws(part, v, density, count) - v) ** 2, axis=1)))
+
+
+def test_three_and_four_by_hand() -> None:
+    """v = (3, 4), s = 1: kept with 0.6 and 0.8 as ±5; variance 3·2 + 4·1 = 10."""
+    sent = draws(QSGD(1), array(3, 4), 0.1, 4000)
+    assert set(np.unique(sent)) == {0.0, 5.0}
+    assert (sent != 0).mean(axis=0) == pytest.approx([0.6, 0.8], abs=4 * np.sqrt(0.24 / 4000))
+    assert_unbiased(QSGD(1), array(3, 4), 0.1)
+    assert variance(QSGD(1), array(3, 4), 0.1, 4000) == pytest.approx(10, rel=0.05)
+
+
+@pytest.mark.parametrize("levels", [1, 4, 16])
+def test_it_is_without_bias(levels: int) -> None:
+    assert_unbiased(QSGD(levels), normal(8), 1.0)
+    assert_unbiased(QSGD(levels, bucket=3), normal(8), 1.0)
+
+
+@pytest.mark.parametrize(("levels", "bound", "known"), [(1, 8, 5.45), (4, 2, 0.656), (16, 0.25, 0.0416)])
+def test_variance_is_below_the_papers_bound(levels: int, bound: float, known: float) -> None:
+    """min(N/s², √N/s) at N = 64; and near what a normal vector is known to have."""
+    v = normal(64)
+    square = float(v @ v)
+    level = np.abs(v) / np.sqrt(square) * levels
+    exact = float(np.sum((level % 1) * (1 - level % 1))) / levels**2
+    found = variance(QSGD(levels), v, 1.0, 1000) / square
+    assert found == pytest.approx(exact, rel=0.05)
+    assert found < bound
+    assert exact == pytest.approx(known, rel=0.1)
+
+
+def test_no_more_are_sent_than_the_paper_expects() -> None:
+    """E nnz ≤ s(s + √N) in a bucket."""
+    v, one = normal(512), scene(512)
+    for levels in (1, 4):
+        sent = [QSGD(levels).compress(v, 1.0, one).positions.size for _ in range(50)]
+        assert np.mean(sent) < levels * (levels + np.sqrt(512))
+
+
+def test_a_lone_coordinate_is_exact() -> None:
+    v = array(0, 0, -0.3, 0)
+    assert QSGD(4).compress(v, 1.0, scene(4)).dense().tolist() == v.tolist()
+
+
+def test_buckets_have_their_own_norms() -> None:
+    v = np.concatenate([normal(512), np.zeros(512, np.float32), 1e-6 * normal(512, 1), array(7)])
+    sent = QSGD(1).compress(v, 1.0, scene(v.size))
+    assert sent.coded is not None
+    assert sent.coded.scales.tolist() == pytest.approx(
+        [np.linalg.norm(v[:512]), np.linalg.norm(v[1024:1536]), 7], rel=1e-6
+    )
+    assert sent.coded.ends[-1] == sent.positions.size < 200
+    assert not ((sent.positions >= 512) & (sent.positions < 1024)).any()
+    assert sent.dense()[-1] == 7
+    assert (sent.values != 0).all()
+
+
+def test_a_norm_beyond_the_largest_float() -> None:
+    v = np.full(512, 3e38, np.float32)
+    sent = QSGD(1).compress(v, 1.0, scene(512))
+    assert np.isfinite(sent.values).all()
+    assert sent.values.max() == np.finfo(np.float32).max
+
+
+def test_many_levels_are_sent_dense_and_few_sparse() -> None:
+    v = normal(512)
+    assert QSGD(127, bucket=4).compress(v, 0.1, scene(512)).is_dense
+    assert not QSGD(1).compress(v, 0.1, scene(512)).is_dense
+
+
+def test_the_density_is_not_looked_at() -> None:
+    v = normal(700)
+    assert_same(QSGD().compress(v, 0.01, scene(700)), QSGD().compress(v, 1.0, scene(700)))
+
+
+@pytest.mark.parametrize(("levels", "bucket"), [(0, 512), (128, 512), (4, 0)])
+def test_what_the_wire_cannot_carry_is_refused(levels: int, bucket: int) -> None:
+    with pytest.raises(ValueError, match="allowed"):
+        QSGD(levels, bucket)
+
+
+PARTS = pytest.mark.parametrize("part", [QSGD(), QSGD(1), QSGD(16, 64), QSGD(127)])
+
+
+@PARTS
+@pytest.mark.parametrize("density", [0.01, 0.2, 1.0])
+@pytest.mark.parametrize("v", [normal(1300), normal(1300) ** 9, array(0, 0, -2), array(-1e-45, 3e38), array(5)])
+def test_not_a_bit_changes_on_the_way(part: QSGD, density: float, v: np.ndarray) -> None:
+    layers = (1000, 300) if v.size == 1300 else (v.size,)
+    sent = part.compress(v, density, scene(*layers))
+    assert_same(decode(encode(sent, np.cumsum(layers).tolist()), v.size), sent)
+
+
+@PARTS
+def test_one_seed_one_update(part: QSGD) -> None:
+    v = normal(3000)
+    first, again = (part.compress(v, 0.1, scene(1000, 2000, seed=3)) for _ in range(2))
+    assert_same(first, again)
+    assert part.compress(v, 0.1, scene(1000, 2000, seed=4)).dense().tobytes() != first.dense().tobytes()
+
+
+@PARTS
+def test_the_vector_is_left_alone(part: QSGD) -> None:
+    v = normal(600)
+    part.compress(v, 0.1, scene(100, 500))
+    assert v.tobytes() == normal(600).tobytes()
+
+
+@PARTS
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_coordinate_that_is_not_finite_is_refused(part: QSGD, bad: float) -> None:
+    with pytest.raises(ValueError, match="not finite"):
+        part.compress(array(1, bad, 2), 0.5, scene(3))
+
+
+@PARTS
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_nothing_comes_of_nothing(part: QSGD, density: float) -> None:
+    v = np.zeros(900, np.float32)
+    sent = part.compress(v, density, scene(500, 400))
+    assert not sent.dense().any()
+    assert_same(decode(encode(sent, [500, 900]), 900), sent)

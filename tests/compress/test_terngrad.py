@@ -1,0 +1,172 @@
+"""TernGrad: chances and variance by hand, right on average, clipped layer by layer."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from heteroselect.compress.curvature import Scene
+from heteroselect.compress.terngrad import TernGrad, clipped
+from heteroselect.compress.update import Update
+from heteroselect.compress.wire import decode, encode
+from heteroselect.flat import FlatModel
+
+
+def unlooked() -> Tensor:
+    raise AssertionError("no loss was to be asked for")
+
+
+def scene(*sizes: int, seed: int = 0) -> Scene:
+    """Layers of these sizes, and randomness."""
+    model = FlatModel(nn.Sequential(*(nn.Linear(size, 1, bias=False) for size in sizes)))
+    return Scene(model, unlooked, 0.0, None, False, np.random.default_rng(seed), torch.Generator())
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def normal(size: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
+
+
+def assert_same(a: Update, b: Update) -> None:
+    assert a.size == b.size
+    assert a.positions.tolist() == b.positions.tolist()
+    assert a.values.tobytes() == b.values.tobytes()
+    assert (a.coded is None) == (b.coded is None)
+    if a.coded is not None and b.coded is not None:
+        assert (a.coded.kind, a.coded.steps) == (b.coded.kind, b.coded.steps)
+        assert a.coded.codes.tolist() == b.coded.codes.tolist()
+        assert a.coded.scales.tobytes() == b.coded.scales.tobytes()
+        assert a.coded.ends.tolist() == b.coded.ends.tolist()
+
+
+def draws(part: TernGrad, v: np.ndarray, density: float, count: int) -> np.ndarray:
+    one = scene(v.size)
+    return np.stack([part.compress(v, density, one).dense() for _ in range(count)]).astype(np.float64)
+
+
+def assert_unbiased(part: TernGrad, v: np.ndarray, density: float, count: int = 3000) -> None:
+    """Within four standard errors in every coordinate."""
+    sent = draws(part, v, density, count)
+    assert (np.abs(sent.mean(axis=0) - v) <= 4 * sent.std(axis=0) / np.sqrt(count) + 1e-6).all()
+
+
+def variance(part: TernGrad, v: np.ndarray, density: float, count: int = 3000) -> float:
+    return float(np.mean(np.sum((draws(part, v, density, count) - v) ** 2, axis=1)))
+
+
+def test_one_and_minus_two_by_hand() -> None:
+    """s = 2: sent with 0.5 and surely; variance 1·(2 − 1) = 1."""
+    sent = draws(TernGrad(), array(1, -2), 0.1, 4000)
+    assert set(np.unique(sent[:, 0])) == {0.0, 2.0}
+    assert set(np.unique(sent[:, 1])) == {-2.0}
+    assert (sent[:, 0] != 0).mean() == pytest.approx(0.5, abs=4 * np.sqrt(0.25 / 4000))
+    assert variance(TernGrad(), array(1, -2), 0.1, 50) == pytest.approx(1)
+
+
+def test_it_is_without_bias_where_nothing_is_clipped() -> None:
+    assert_unbiased(TernGrad(clip=0), normal(8), 1.0)
+    assert_unbiased(TernGrad(clip=0), normal(8) ** 3, 1.0)
+
+
+def test_its_variance() -> None:
+    """Σ|v|(s − |v|)"""
+    v = normal(20)
+    magnitudes = np.abs(v).astype(np.float64)
+    exact = float(np.sum(magnitudes * (magnitudes.max() - magnitudes)))
+    assert variance(TernGrad(clip=0), v, 1.0) == pytest.approx(exact, rel=0.05)
+
+
+def test_each_layer_has_a_scale_of_its_own() -> None:
+    v = np.concatenate([normal(40), 100 * normal(30, 1), np.zeros(30, np.float32)])
+    sent = TernGrad(clip=0).compress(v, 1.0, scene(40, 30, 30))
+    assert sent.coded is not None
+    assert set(np.abs(sent.dense()[:40])) <= {0, np.abs(v[:40]).max()}
+    assert set(np.abs(sent.dense()[40:70])) <= {0, np.abs(v[40:70]).max()}
+    assert not sent.dense()[70:].any()
+
+
+def test_clipping_by_hand() -> None:
+    v = array(-1, 1, -1, 1, 0, 0, 0, 4)  # σ = 1, and √3 about a mean of 1
+    assert clipped(v, np.array([4, 8]), 0.5).tolist() == pytest.approx([-0.5, 0.5, -0.5, 0.5, 0, 0, 0, 0.75**0.5])
+    assert clipped(v, np.array([4, 8]), 2.5).tolist() == v.tolist()
+    assert clipped(v, np.array([4, 8]), 0).tolist() == v.tolist()
+
+
+def test_a_layer_of_equal_values_is_not_clipped_away() -> None:
+    v = array(0.1, 0.1, 0.1, -3)
+    assert clipped(v, np.array([3, 4]), 2.5).tolist() == v.tolist()
+    assert TernGrad().compress(v, 1.0, scene(3, 1)).dense().tolist() == v.tolist()
+
+
+def test_what_stands_out_is_clipped_to_the_scale() -> None:
+    v = normal(2000)
+    v[7] = 50
+    sent = TernGrad().compress(v, 1.0, scene(2000))
+    assert sent.coded is not None
+    assert sent.coded.scales.tolist() == pytest.approx([2.5 * float(v.std(dtype=np.float64))])
+    assert sent.dense()[7] == sent.coded.scales[0]
+
+
+def test_on_average_it_is_the_clipped_vector() -> None:
+    v = normal(30)
+    v[0] = 10
+    expected = clipped(v, np.array([30]), 2.5)
+    assert expected[0] < 10
+    sent = draws(TernGrad(), v, 1.0, 3000)
+    assert (np.abs(sent.mean(axis=0) - expected) <= 4 * sent.std(axis=0) / np.sqrt(3000) + 1e-6).all()
+
+
+def test_at_most_two_bits_a_coordinate() -> None:
+    v = normal(8000)
+    assert len(encode(TernGrad().compress(v, 0.1, scene(8000)))) < 8000 * 2 / 8 + 50
+
+
+def test_the_density_is_not_looked_at() -> None:
+    v = normal(700)
+    assert_same(TernGrad().compress(v, 0.01, scene(700)), TernGrad().compress(v, 1.0, scene(700)))
+
+
+PARTS = pytest.mark.parametrize("part", [TernGrad(), TernGrad(clip=0)])
+
+
+@PARTS
+@pytest.mark.parametrize("density", [0.01, 0.2, 1.0])
+@pytest.mark.parametrize("v", [normal(1300), normal(1300) ** 9, array(0, 0, -2), array(-1e-45, 3e38), array(5)])
+def test_not_a_bit_changes_on_the_way(part: TernGrad, density: float, v: np.ndarray) -> None:
+    layers = (1000, 300) if v.size == 1300 else (v.size,)
+    sent = part.compress(v, density, scene(*layers))
+    assert_same(decode(encode(sent, np.cumsum(layers).tolist()), v.size), sent)
+
+
+@PARTS
+def test_one_seed_one_update(part: TernGrad) -> None:
+    v = normal(3000)
+    first, again = (part.compress(v, 0.1, scene(1000, 2000, seed=3)) for _ in range(2))
+    assert_same(first, again)
+    assert part.compress(v, 0.1, scene(1000, 2000, seed=4)).dense().tobytes() != first.dense().tobytes()
+
+
+@PARTS
+def test_the_vector_is_left_alone(part: TernGrad) -> None:
+    v = normal(600)
+    part.compress(v, 0.1, scene(100, 500))
+    assert v.tobytes() == normal(600).tobytes()
+
+
+@PARTS
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_coordinate_that_is_not_finite_is_refused(part: TernGrad, bad: float) -> None:
+    with pytest.raises(ValueError, match="not finite"):
+        part.compress(array(1, bad, 2), 0.5, scene(3))
+
+
+@PARTS
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_nothing_comes_of_nothing(part: TernGrad, density: float) -> None:
+    v = np.zeros(900, np.float32)
+    sent = part.compress(v, density, scene(500, 400))
+    assert not sent.dense().any()
+    assert_same(decode(encode(sent, [500, 900]), 900), sent)

@@ -1,0 +1,160 @@
+"""Wangni: chances by hand, right on average, and as many sent as wanted."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from heteroselect.compress.curvature import Scene
+from heteroselect.compress.update import Update
+from heteroselect.compress.wangni import Wangni, probabilities
+from heteroselect.compress.wire import decode, encode
+from heteroselect.flat import FlatModel
+
+
+def unlooked() -> Tensor:
+    raise AssertionError("no loss was to be asked for")
+
+
+def scene(*sizes: int, seed: int = 0) -> Scene:
+    """Layers of these sizes, and randomness."""
+    model = FlatModel(nn.Sequential(*(nn.Linear(size, 1, bias=False) for size in sizes)))
+    return Scene(model, unlooked, 0.0, None, False, np.random.default_rng(seed), torch.Generator())
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def normal(size: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
+
+
+def assert_same(a: Update, b: Update) -> None:
+    assert a.size == b.size
+    assert a.positions.tolist() == b.positions.tolist()
+    assert a.values.tobytes() == b.values.tobytes()
+    assert (a.coded is None) == (b.coded is None)
+    if a.coded is not None and b.coded is not None:
+        assert (a.coded.kind, a.coded.steps) == (b.coded.kind, b.coded.steps)
+        assert a.coded.codes.tolist() == b.coded.codes.tolist()
+        assert a.coded.scales.tobytes() == b.coded.scales.tobytes()
+        assert a.coded.ends.tolist() == b.coded.ends.tolist()
+
+
+def draws(part: Wangni, v: np.ndarray, density: float, count: int) -> np.ndarray:
+    one = scene(v.size)
+    return np.stack([part.compress(v, density, one).dense() for _ in range(count)]).astype(np.float64)
+
+
+def assert_unbiased(part: Wangni, v: np.ndarray, density: float, count: int = 3000) -> None:
+    """Within four standard errors in every coordinate."""
+    sent = draws(part, v, density, count)
+    assert (np.abs(sent.mean(axis=0) - v) <= 4 * sent.std(axis=0) / np.sqrt(count) + 1e-6).all()
+
+
+def variance(part: Wangni, v: np.ndarray, density: float, count: int = 3000) -> float:
+    return float(np.mean(np.sum((draws(part, v, density, count) - v) ** 2, axis=1)))
+
+
+@pytest.mark.parametrize(
+    ("v", "density", "chances"),
+    [
+        (array(10, 1, 1, 1, 1), 0.4, [1, 0.25, 0.25, 0.25, 0.25]),
+        (array(-10, 1, -1, 1, 1), 0.4, [1, 0.25, 0.25, 0.25, 0.25]),
+        (array(1, 1, 1, 1), 0.5, [0.5, 0.5, 0.5, 0.5]),
+        (array(2, 1, 1), 1 / 3, [0.5, 0.25, 0.25]),
+        (array(100, 10, 1, 1), 0.75, [1, 1, 0.5, 0.5]),  # the second is saturated by a rescaling
+        (array(3, 0, 0, 0), 0.5, [1, 0, 0, 0]),
+        (array(0, 0), 0.5, [0, 0]),
+        (array(0, 0), 1.0, [0, 0]),
+        (array(10, 1, 0), 1.0, [1, 1, 0]),
+    ],
+)
+def test_chances_by_hand(v: np.ndarray, density: float, chances: list[float]) -> None:
+    assert probabilities(v, density).tolist() == pytest.approx(chances)
+
+
+@pytest.mark.parametrize("density", [0.01, 0.1, 0.5, 0.9])
+def test_chances_add_up_and_follow_the_magnitudes(density: float) -> None:
+    v = normal(5000)
+    chances = probabilities(v, density)
+    assert density * v.size * 0.98 <= chances.sum() <= density * v.size * (1 + 1e-12)
+    unsure = chances < 1
+    assert np.ptp(chances[unsure] / np.abs(v[unsure])) < 1e-9
+    assert np.abs(v[~unsure]).min(initial=np.inf) >= np.abs(v[unsure]).max()
+
+
+def test_the_number_sent_is_the_one_wanted_on_average() -> None:
+    v, one = normal(2000), scene(2000)
+    sent = [Wangni().compress(v, 0.1, one).positions.size for _ in range(300)]
+    expected = probabilities(v, 0.1).sum()
+    assert np.mean(sent) == pytest.approx(expected, abs=4 * np.sqrt(expected / 300))
+    assert np.std(sent) > 0
+
+
+def test_it_is_without_bias() -> None:
+    assert_unbiased(Wangni(), array(10, 1, -1, 1, 1), 0.4)
+    assert_unbiased(Wangni(), normal(8), 0.3)
+
+
+def test_its_variance() -> None:
+    """Σv²(1/p − 1): four coordinates of 1 at p = 1/4."""
+    assert variance(Wangni(), array(10, 1, 1, 1, 1), 0.4) == pytest.approx(12, rel=0.1)
+
+
+def test_the_sure_ones_are_sent_exactly_and_the_others_all_equally_large() -> None:
+    one = scene(5)
+    for _ in range(20):
+        sent = Wangni().compress(array(10, 1, -1, 1, 1), 0.4, one)
+        assert sent.positions[0] == 0
+        assert sent.values[0] == 10
+        assert np.abs(sent.values[1:]).tolist() == [4.0] * (sent.values.size - 1)
+
+
+def test_density_one_sends_all() -> None:
+    v = normal(50)
+    assert Wangni().compress(v, 1.0, scene(50)).dense().tolist() == v.tolist()
+
+
+PARTS = pytest.mark.parametrize("part", [Wangni()])
+
+
+@PARTS
+@pytest.mark.parametrize("density", [0.01, 0.2, 1.0])
+@pytest.mark.parametrize("v", [normal(1300), normal(1300) ** 9, array(0, 0, -2), array(-1e-45, 3e38), array(5)])
+def test_not_a_bit_changes_on_the_way(part: Wangni, density: float, v: np.ndarray) -> None:
+    layers = (1000, 300) if v.size == 1300 else (v.size,)
+    sent = part.compress(v, density, scene(*layers))
+    assert_same(decode(encode(sent, np.cumsum(layers).tolist()), v.size), sent)
+
+
+@PARTS
+def test_one_seed_one_update(part: Wangni) -> None:
+    v = normal(3000)
+    first, again = (part.compress(v, 0.1, scene(1000, 2000, seed=3)) for _ in range(2))
+    assert_same(first, again)
+    assert part.compress(v, 0.1, scene(1000, 2000, seed=4)).dense().tobytes() != first.dense().tobytes()
+
+
+@PARTS
+def test_the_vector_is_left_alone(part: Wangni) -> None:
+    v = normal(600)
+    part.compress(v, 0.1, scene(100, 500))
+    assert v.tobytes() == normal(600).tobytes()
+
+
+@PARTS
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_coordinate_that_is_not_finite_is_refused(part: Wangni, bad: float) -> None:
+    with pytest.raises(ValueError, match="not finite"):
+        part.compress(array(1, bad, 2), 0.5, scene(3))
+
+
+@PARTS
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_nothing_comes_of_nothing(part: Wangni, density: float) -> None:
+    v = np.zeros(900, np.float32)
+    sent = part.compress(v, density, scene(500, 400))
+    assert not sent.dense().any()
+    assert_same(decode(encode(sent, [500, 900]), 900), sent)
