@@ -19,6 +19,8 @@ from heteroselect.run import play
 from heteroselect.select import Cohort
 from heteroselect.streams import Draws
 
+pytestmark = pytest.mark.slow  # whole runs; the command line's tests keep a few in `make check`
+
 SMALL = {"clients": 12, "selected": 4, "rounds": 4, "target": 0.5, "method": {"train": {"steps": 6, "batch": 8}}}
 
 

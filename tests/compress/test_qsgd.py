@@ -11,6 +11,8 @@ from heteroselect.compress.update import Update
 from heteroselect.compress.wire import decode, encode
 from heteroselect.flat import FlatModel
 
+pytestmark = pytest.mark.slow  # thousands of draws
+
 
 def unlooked() -> Tensor:
     raise AssertionError("no loss was to be asked for")

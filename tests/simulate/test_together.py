@@ -10,6 +10,8 @@ from heteroselect.flat import FlatModel
 from heteroselect.simulate import engine
 from heteroselect.simulate.together import Together
 
+pytestmark = pytest.mark.slow  # pairs of whole runs
+
 CONFIG = {"clients": 9, "selected": 5, "rounds": 3, "method": {"train": {"steps": 7, "batch": 8}}}
 
 
