@@ -40,6 +40,7 @@ def test_every_link_of_the_docs_leads_somewhere():
             assert (page.parent / target).exists(), (page.name, target)
 
 
+@pytest.mark.slow
 def test_the_example_is_short_and_learns():
     path = ROOT / "examples" / "own_model.py"
     assert len(path.read_text().splitlines()) < 60

@@ -17,6 +17,8 @@ from heteroselect.compress.positions import (
     entropy_bytes,
 )
 
+pytestmark = pytest.mark.slow  # masks of millions
+
 ALEXNET = 2_781_514
 
 

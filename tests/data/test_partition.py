@@ -13,6 +13,8 @@ from heteroselect.data import partition
 from heteroselect.data.partition import Shares
 from heteroselect.errors import HeteroSelectError
 
+pytestmark = pytest.mark.slow  # hundreds of partitions
+
 SETTINGS: dict[str, Any] = {
     "classes": 10,
     "fraction": 0.4,

@@ -22,6 +22,8 @@ from heteroselect.data.examples import Pixels
 from heteroselect.data.sources import NAMES, data_folders, default_folder, load, package_mnist
 from heteroselect.errors import HeteroSelectError
 
+pytestmark = pytest.mark.slow  # whole data sets
+
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 RECORD = {"cifar10": 1 + 3072, "cifar100": 2 + 3072}
 

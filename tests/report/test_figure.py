@@ -6,6 +6,8 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.report.figure import draw_run
 from heteroselect.settings import PaperRow
 
+pytestmark = pytest.mark.slow  # pictures
+
 SUMMARY = {"method": "heteroselect", "dataset": "mnist", "seed": 42, "target": 0.9}
 ROUNDS = [
     {
