@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from heteroselect import methods
-from heteroselect.client import Client, ClientState, Task
-from heteroselect.compress import ErrorMemory, Scene, TopK
+from heteroselect.client import Client, Task
+from heteroselect.compress import Kept, Scene, TopK
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import decode
 from heteroselect.data.batches import to_inputs
@@ -45,8 +45,8 @@ def task(loss: Callable[[Tensor, Tensor], Tensor] = CROSS_ENTROPY, pixels: Pixel
     return Task(loss, pixels, Draws(frozenset({nn.functional.dropout})))
 
 
-def client(id: int = 3, state: ClientState | None = None, examples: Examples | None = None) -> Client:
-    return Client(id, examples or blobs(), STREAMS, state or ClientState())
+def client(id: int = 3, examples: Examples | None = None) -> Client:
+    return Client(id, examples or blobs(), STREAMS)
 
 
 def order(**changes: Any) -> Order:
@@ -56,7 +56,6 @@ def order(**changes: Any) -> Order:
         "rate": 0.1,
         "density": 0.3,
         "beta": 1.0,
-        "weight": 0.5,
     }
     return Order(**(defaults | changes))
 
@@ -65,10 +64,17 @@ def question(**changes: Any) -> Question:
     return Question(**({"client": 3, "round": 1, "batches": 2, "size": 8} | changes))
 
 
-def sent(who: Client, method: Method = PLAIN, **changes: Any) -> Update:
-    """What the client sends when it trains from the initial model."""
+def trained(
+    who: Client, method: Method = PLAIN, kept: Kept | None = None, arrived: bool = True, **changes: Any
+) -> tuple[Update, Kept]:
+    """What the client sends when it trains from the initial model, and what it keeps afterwards."""
     start = model()
-    return decode(who.train(order(**changes), start, task(), method).payload, start.layout.size)
+    upload, pending = who.train(order(**changes), start, task(), method, kept or {})
+    return decode(upload.payload, start.layout.size), pending.settle(method, arrived)
+
+
+def sent(who: Client, method: Method = PLAIN, **changes: Any) -> Update:
+    return trained(who, method, **changes)[0]
 
 
 def delta(**changes: Any) -> np.ndarray:
@@ -120,7 +126,6 @@ def test_the_question_is_answered_in_evaluation_mode_and_leaves_no_trace() -> No
     assert who.loss(question(), flat, task()) == who.loss(question(), flat, task())
     assert flat.weights().sha256() == before
     assert flat.gradient.count_nonzero() == 0
-    assert who.state == ClientState()
 
 
 def test_images_are_normalised_and_not_cropped_for_the_question() -> None:
@@ -164,17 +169,16 @@ def test_the_authors_question_never_reads_more_than_one_epoch(batches: int, seen
 @pytest.mark.parametrize("compress", [TopK(layers=0), TopK(), TopK(ranking="within-layer", probe_scope="layers")])
 def test_two_equal_trainings_give_equal_bytes(compress: TopK) -> None:
     method = replace(PLAIN, compress=compress)
-    first, second = client(), client()
+    kept: Kept = {}
     for round in (1, 2, 3):
         ordered = order(round=round, beta=0.9)
-        a = first.train(ordered, model(), task(), method)
+        a, pending = client().train(ordered, model(), task(), method, kept)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(round)  # whatever the rest of the process draws
-            b = second.train(ordered, model(), task(), method)
+            b, other = client().train(ordered, model(), task(), method, kept)
         assert a == b
-        assert first.state.memory is not None
-        assert second.state.memory is not None
-        assert first.state.memory.tobytes() == second.state.memory.tobytes()
+        kept = pending.settle(method, True)
+        assert kept["memory"].tobytes() == other.settle(method, True)["memory"].tobytes()
 
 
 @pytest.mark.parametrize("change", [{"round": 3}, {"rate": 0.05}])
@@ -185,7 +189,7 @@ def test_another_order_gives_another_update(change: dict[str, Any]) -> None:
 def learnt(round: int, build: Callable[[], nn.Module] | None, examples: Examples) -> list[float]:
     """One step of one client, and all it has to say."""
     method, flat = replace(PLAIN, train=FedProx(steps=1, batch=8)), model(build)
-    upload = client(examples=examples).train(order(round=round, density=1.0), flat, task(), method)
+    upload, _ = client(examples=examples).train(order(round=round, density=1.0), flat, task(), method, {})
     values: list[float] = decode(upload.payload, flat.layout.size).values.tolist()
     return values
 
@@ -214,13 +218,15 @@ def test_the_upload_is_what_training_from_the_global_model_gave() -> None:
     method = replace(PLAIN, train=FedProx(steps=1, batch=40, momentum=0.0, clip=0.0))
     linear = lambda: nn.Linear(5, 3)  # noqa: E731
     flat, who = model(linear), client()
-    upload = who.train(order(density=1.0), flat, task(), method)
+    upload, _ = who.train(order(density=1.0), flat, task(), method, {})
     reference = model(linear)
     loss = reference.backward(CROSS_ENTROPY, who.examples.x, who.examples.y)
     expected = -0.1 * reference.gradient
     assert decode(upload.payload, 18).values.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
     assert (upload.client, upload.examples) == (3, 40)
     assert upload.loss == pytest.approx(float(loss), rel=1e-5)
+    assert upload.norm == pytest.approx(float(expected.norm()), rel=1e-5)
+    assert upload.memory == pytest.approx(0.0, abs=1e-6)
 
 
 def test_as_many_coordinates_are_sent_as_ordered() -> None:
@@ -258,10 +264,10 @@ class Onlooker:
 def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own() -> None:
     onlooker, who = Onlooker(), client()
     method = replace(PLAIN, compress=onlooker, train=FedProx(steps=2, batch=8, proximal=0.7))
-    masks = []
+    masks, kept = [], {}
     for round in (1, 2):
-        masks.append(who.state.mask)
-        who.train(order(round=round, warmup=round == 1), model(), task(), method)
+        masks.append(kept.get("mask"))
+        kept = trained(who, method, kept, round=round, warmup=round == 1)[1]
     assert masks[1] is not None
     for round, mask, scene in zip((1, 2), masks, onlooker.seen, strict=True):
         assert scene.mask is mask
@@ -275,52 +281,46 @@ def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own
 
 
 def test_at_beta_one_nothing_is_lost() -> None:
-    who = client()
+    kept: Kept = {}
     for round in (2, 3, 4):
-        before = who.state.memory if who.state.memory is not None else np.float32(0)
-        update = sent(who, round=round)
-        assert who.state.memory is not None
-        assert (update.dense() + who.state.memory).tolist() == (delta(round=round) + before).tolist()
-        assert who.state.memory.dtype == np.float32
-        assert np.count_nonzero(who.state.memory) > 0
+        before = kept.get("memory", np.float32(0))
+        update, kept = trained(client(), kept=kept, round=round)
+        assert (update.dense() + kept["memory"]).tolist() == (delta(round=round) + before).tolist()
+        assert kept["memory"].dtype == np.float32
+        assert np.count_nonzero(kept["memory"]) > 0
+
+
+def test_an_upload_that_never_arrived_stays_with_the_client() -> None:
+    _, kept = trained(client(), round=2, arrived=False)
+    assert kept["memory"].tolist() == delta(round=2).tolist()
+    update, after = trained(client(), kept=kept, round=3)
+    assert (update.dense() + after["memory"]).tolist() == (delta(round=3) + kept["memory"]).tolist()
 
 
 def test_memory_is_beta_times_what_was_not_sent() -> None:
-    who = client()
-    update = sent(who, beta=0.75)
-    assert who.state.memory is not None
-    assert who.state.memory.tolist() == (np.float32(0.75) * (delta() - update.dense())).tolist()
+    update, kept = trained(client(), beta=0.75)
+    assert kept["memory"].tolist() == (np.float32(0.75) * (delta() - update.dense())).tolist()
+
+
+def test_the_client_says_how_much_it_keeps_back() -> None:
+    upload, _ = client().train(order(), model(), task(), PLAIN, {})
+    update = decode(upload.payload, 57)
+    assert upload.memory == pytest.approx(float(np.linalg.norm(delta() - update.dense())), rel=1e-4)
 
 
 def test_density_one_leaves_no_memory() -> None:
-    who = client(state=ClientState(memory=np.ones(57, np.float32)))
-    update = sent(who, density=1.0)
+    update, kept = trained(client(), kept={"memory": np.ones(57, np.float32)}, density=1.0)
     assert update.is_dense
     assert update.values.tolist() == (delta() + np.float32(1)).tolist()
-    assert who.state.memory is not None
-    assert not who.state.memory.any()
-    assert who.state.mask is not None
-    assert who.state.mask.tolist() == [1, 1]
+    assert not kept["memory"].any()
+    assert kept["mask"].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize(("keep", "weight", "whole"), [(True, 0.0, True), (True, 0.5, False), (False, 0.0, False)])
-def test_an_update_that_will_not_count_is_kept_where_asked(keep: bool, weight: float, whole: bool) -> None:
-    who = client()
-    update = sent(who, replace(PLAIN, memory=ErrorMemory(keep_unweighted=keep)), weight=weight, beta=0.5)
-    memory = who.state.memory
-    assert memory is not None
-    if whole:
-        assert memory.tolist() == delta().tolist()
-    else:
-        assert not memory[update.positions].any()
-
-
-def test_the_mask_is_the_kept_fraction_of_each_layer() -> None:
-    who = client()
-    update = sent(who)
+@pytest.mark.parametrize("arrived", [True, False])
+def test_the_mask_is_the_kept_fraction_of_each_layer(arrived: bool) -> None:
+    update, kept = trained(client(), arrived=arrived)
     first = sum(position < 36 for position in update.positions.tolist())
-    assert who.state.mask is not None
-    assert who.state.mask.tolist() == [first / 36, (18 - first) / 21]
+    assert kept["mask"].tolist() == [first / 36, (18 - first) / 21]
 
 
 def test_the_last_mask_decides_which_layer_is_probed() -> None:
@@ -331,7 +331,7 @@ def test_the_last_mask_decides_which_layer_is_probed() -> None:
     for probed, other in ((0, 1), (1, 0)):
         mask = np.zeros(2)
         mask[probed] = 1
-        found = set(sent(client(state=ClientState(mask=mask)), method).positions.tolist())
+        found = set(sent(client(), method, kept={"mask": mask}).positions.tolist())
         assert found & halves[other] == plain & halves[other]
         assert found & halves[probed] != plain & halves[probed]
 
@@ -344,12 +344,12 @@ def test_training_that_diverges_names_the_setting(cause: str) -> None:
     examples = blobs()
     if cause == "data":
         examples.x[5] = torch.nan
-    state = ClientState(memory=np.ones(57, np.float32), mask=np.ones(2))
-    who = client(state=state, examples=examples)
+    kept = {"memory": np.ones(57, np.float32), "mask": np.ones(2)}
+    who = client(examples=examples)
     rate = 1e38 if cause == "rate" else 0.1
     with pytest.raises(HeteroSelectError, match=r"method\.train\.rate: training diverged at client 3 in round 2"):
-        who.train(order(rate=rate), model(), task(), PLAIN)
-    assert who.state is state, "what it remembered is not spoilt"
+        who.train(order(rate=rate), model(), task(), PLAIN, kept)
+    assert kept["memory"].tolist() == [1.0] * 57, "what it remembered is not spoilt"
 
 
 # Batch-norm statistics
@@ -365,7 +365,6 @@ def test_calibration_changes_the_statistics_only() -> None:
     found = who.calibrate(Calibrate(3, 1, batches=2, size=8), flat, task())
     assert torch.equal(flat.vector, vector)
     assert flat.gradient.count_nonzero() == 0
-    assert who.state == ClientState()
     assert set(found) == {"0.running_mean", "0.running_var", "0.num_batches_tracked"}
     assert found["0.running_mean"].count_nonzero() == 5
 
@@ -396,5 +395,5 @@ def test_calibration_is_the_same_every_time_and_another_each_round() -> None:
 def test_only_calibration_and_not_training_is_told_of_statistics() -> None:
     """Statistics are no part of an update: it is as long as the trained parameters."""
     flat = model(normed)
-    upload = client().train(order(density=1.0), flat, task(), PLAIN)
+    upload, _ = client().train(order(density=1.0), flat, task(), PLAIN, {})
     assert decode(upload.payload, 10 + 18).is_dense

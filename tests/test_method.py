@@ -1,5 +1,7 @@
 """Methods: every ablation of the paper's Table II is a setting that reaches the right part."""
 
+from dataclasses import MISSING, fields
+
 import pytest
 
 from heteroselect import methods
@@ -34,9 +36,20 @@ def test_as_run_differs_only_in_settings():
 
 
 def test_the_defaults_of_the_settings_are_those_of_the_parts():
-    for role, part in vars(methods.get("heteroselect")).items():
-        if role not in ("name", "consensus_keep"):
-            assert part == type(part)(), role
+    method = methods.get("heteroselect")
+    for field in fields(method):
+        part = getattr(method, field.name)
+        if field.name != "name":
+            assert part == (type(part)() if field.default is MISSING else field.default), field.name
+
+
+def test_ef21_comes_with_its_server_and_its_weights():
+    method = built(
+        method__compress__memory="ef21", method__aggregate__weights="everybody", method__aggregate__momentum=0
+    )
+    assert type(method.memory).__name__ == "EF21"
+    assert type(method.server).__name__ == "Running"
+    assert method.weigh.rule == "everybody"
 
 
 @pytest.mark.parametrize(
@@ -64,6 +77,12 @@ def test_the_defaults_of_the_settings_are_those_of_the_parts():
         ({"method__compress__memory": "none"}, lambda m: m.memory.beta(0.5), 0.0),
         ({"method__compress__values": "uniform4"}, lambda m: m.values.bits, 4),
         ({"method__score__mode": "stale"}, lambda m: m.score.mode, "stale"),
+        ({"method__compress__memory": "momentum"}, lambda m: type(m.memory).__name__, "MomentumMemory"),
+        ({"method__compress__keep_unweighted": True}, lambda m: m.keep_unweighted, True),
+        ({"method__score__diversity_input": "sketch"}, lambda m: m.sketch, 4096),
+        ({"method__allocate__warmup": "ramp"}, lambda m: m.allocate.budget.ramp, True),
+        ({"method__aggregate__norm_bound": 5.0}, lambda m: m.screen.bound, 5.0),
+        ({"method__aggregate__rate": 0.5}, lambda m: m.server.rate, 0.5),
         ({"method__select__temperature": 2.0}, lambda m: m.select.temperature, 2.0),
     ],
 )

@@ -18,7 +18,7 @@ from heteroselect.round import Server, play_round
 from heteroselect.score import Informativeness, Scores
 from heteroselect.select import Cohort
 from heteroselect.streams import Streams
-from heteroselect.world import Links, World
+from heteroselect.world import Faults, Links, World
 from heteroselect.world.ledger import LOSS_BYTES
 
 SIZE, CLIENTS = 4, 3
@@ -45,6 +45,9 @@ class Script:
             uploads.append(Upload(order.client, encode(Update.keep(vector, np.arange(SIZE))), 0.0, 10))
         return uploads[::-1]  # a network may answer in any order
 
+    def settle(self, used):
+        self.used = set(used)
+
     def calibrate(self, weights, request):
         self.calibrated.append((request.client, request.batches))
         return {name: value + 1 for name, value in weights.buffers.items()}
@@ -59,17 +62,15 @@ class Everybody:
     def __init__(self, order):
         self.order = np.array(order)
 
-    def select(self, scores, size, moment, rng):
-        return Cohort(self.order[:size], np.ones(size))
+    def select(self, scores, here):
+        return Cohort(self.order[: here.size], np.ones(here.size))
 
 
-def play(moment=None, engine=None, *, order=(2, 0, 1), selected=3, buffers=None, server=None, **parts):
+def play(moment=None, engine=None, *, order=(2, 0, 1), selected=3, buffers=None, server=None, faults=Faults(), **parts):
     engine = engine or Script()
     method = replace(methods.get("heteroselect"), select=Everybody(order), **parts)
-    world = World(Links(), np.array([0.1, 0.2, 0.3]), 15.0)
-    server = server or Server(
-        Weights(torch.zeros(SIZE), buffers or {}), np.zeros(SIZE, np.float32), Population.new(np.array([320, 320, 320]))
-    )
+    world = World(Links(), np.array([0.1, 0.2, 0.3]), 15.0, faults=faults)
+    server = server or Server(Weights(torch.zeros(SIZE), buffers or {}), Population.new(np.array([320, 320, 320])))
     record = play_round(moment or Moment(2, 10), server, method, engine, world, Streams(3), selected=selected)
     return record, server, engine
 
@@ -82,7 +83,7 @@ def test_scores_become_weights_and_the_model_moves_by_them():
     assert record.weights == pytest.approx([1 / 3, 0.0, 2 / 3])
     # each client moves its own coordinate by 1; momentum starts at zero (eq. 14)
     assert server.weights.vector.tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
-    assert server.momentum.tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
+    assert server.state["momentum"].tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
     assert record.accuracy == pytest.approx(1.0)
 
 
@@ -90,7 +91,7 @@ def test_momentum_carries_over():
     _, server, _ = play()
     play(Moment(3, 10), server=server, order=(1, 0, 2), selected=1)
     # M ← ½M + Δ̄ with Δ̄ = e₁; w ← w + M
-    assert server.momentum.tolist() == pytest.approx([0.0, 4 / 3, 1 / 6, 0.0])
+    assert server.state["momentum"].tolist() == pytest.approx([0.0, 4 / 3, 1 / 6, 0.0])
     assert server.weights.vector.tolist() == pytest.approx([0.0, 2.0, 1 / 2, 0.0])
 
 
@@ -101,9 +102,8 @@ def test_everyone_is_told_what_the_equations_say():
     assert record.beta == pytest.approx(0.9364)
     assert record.learning_rate == pytest.approx(0.045)
     assert [order.client for order in engine.orders] == record.selected
-    for order, density, weight in zip(engine.orders, record.densities, record.weights, strict=True):
+    for order, density in zip(engine.orders, record.densities, strict=True):
         assert order.density == density
-        assert order.weight == weight
         assert order.beta == pytest.approx(0.9364)
         assert order.rate == pytest.approx(0.045)
         assert not order.warmup
@@ -227,8 +227,104 @@ def test_a_stressed_world_knows_all_losses_and_nobody_pays():
     engine = Script()
     method = replace(methods.get("heteroselect"), score=Blind(), select=Everybody((2, 0, 1)))
     world = World(Links(stress="inverse"), np.array([0.1, 0.2, 0.3]), 15.0)
-    server = Server(Weights(torch.zeros(SIZE), {}), np.zeros(SIZE, np.float32), Population.new(np.array([320] * 3)))
+    server = Server(Weights(torch.zeros(SIZE), {}), Population.new(np.array([320] * 3)))
     record = play_round(Moment(2, 10), server, method, engine, world, Streams(3), selected=3)
     # 1 + 4(1 − L/3) for losses 2, 1 and 3
     assert record.bandwidth_mbps == pytest.approx([1 + 4 / 3, 1 + 8 / 3, 1.0])
     assert record.bytes.scoring == 0
+
+
+# What goes wrong on the way.
+
+
+def kinds(record):
+    return [(event.client, event.kind) for event in record.events]
+
+
+class Losing(Script):
+    """An engine some of whose clients never answer, or answer with something else."""
+
+    def __init__(self, lost=(), **payloads):
+        super().__init__()
+        self.lost, self.payloads = lost, {int(name.removeprefix("c")): payload for name, payload in payloads.items()}
+
+    def train(self, weights, orders):
+        uploads = [upload for upload in super().train(weights, orders) if upload.client not in self.lost]
+        return [replace(upload, payload=self.payloads.get(upload.client, upload.payload)) for upload in uploads]
+
+
+def test_the_round_goes_on_without_those_who_do_not_answer():
+    record, server, engine = play(engine=Losing(lost=(2,)))
+    assert record.selected == [2, 0, 1]
+    assert record.weights == pytest.approx([0.0, 0.0, 1.0])  # S = 0 and 1 are left
+    assert server.weights.vector.tolist() == pytest.approx([0.0, 1.0, 0.0, 0.0])
+    assert kinds(record) == [(2, "missing")]
+    assert engine.used == {0, 1}, "whoever was not heard is told so, and keeps its update"
+    assert record.bytes.up_clients[0] == 0
+    assert sorted(server.population.uploads) == [0, 1]
+
+
+def test_a_round_with_nobody_left_leaves_everything_as_it_was():
+    _, server, _ = play()
+    model, momentum, consensus = server.weights.sha256(), server.state["momentum"], server.population.consensus
+    record, _, engine = play(Moment(3, 10), Losing(lost=(0, 1, 2)), server=server)
+    assert server.weights.sha256() == model
+    assert server.state["momentum"] is momentum
+    assert server.population.consensus is consensus
+    assert record.weights == [0.0] * 3
+    assert engine.used == set()
+    assert record.seconds > 0, "the server waited for them all the same"
+
+
+@pytest.mark.parametrize("payload", [b"", b"HSW", b"\0" * 60])
+def test_a_payload_that_is_no_update_never_touches_the_model(payload):
+    record, server, engine = play(engine=Losing(c1=payload))
+    assert kinds(record) == [(1, "rejected")]
+    assert record.weights == pytest.approx([1.0, 0.0, 0.0])
+    assert server.weights.vector.tolist() == pytest.approx([0.0, 0.0, 1.0, 0.0])
+    assert engine.used == {0, 2}
+    assert record.bytes.up_clients[2] == len(payload), "it went over the air all the same"
+
+
+def test_an_update_far_longer_than_the_others_is_refused():
+    vector = np.full(SIZE, 1e6, np.float32)
+    record, server, _ = play(engine=Losing(c1=encode(Update.whole(vector))))
+    assert kinds(record) == [(1, "rejected")]
+    assert "longer" in record.events[0].detail
+    assert float(server.weights.vector.abs().max()) <= 1
+
+
+def test_an_update_that_counts_nothing_is_kept_by_its_sender_where_asked():
+    assert play()[2].used == {0, 1, 2}  # client 0 has weight 0
+    assert play(keep_unweighted=True)[2].used == {1, 2}
+
+
+@pytest.mark.parametrize("kind", ["missing", "corrupt", "nan", "inf", "late"])
+def test_each_fault_of_the_world_keeps_an_update_out(kind):
+    record, server, engine = play(faults=Faults(**{kind: 1.0}, late_factor=4.0))
+    expected = "rejected" if kind in ("corrupt", "nan", "inf") else kind
+    assert sorted(kinds(record)) == [(k, expected) for k in range(3)]
+    assert server.weights.vector.tolist() == [0.0] * SIZE
+    assert engine.used == set()
+
+
+def test_late_answers_may_be_waited_for():
+    on_time, _, _ = play()
+    record, server, _ = play(faults=Faults(late=1.0, late_rule="wait", late_factor=4.0))
+    assert record.events == []
+    assert record.seconds == pytest.approx(4 * on_time.seconds)
+    assert float(server.weights.vector.sum()) == pytest.approx(1.0)
+
+
+def test_a_deadline_drops_the_slow():
+    # 50 steps take 15, 5 and 10 seconds; the uploads next to nothing
+    record, _, _ = play(faults=Faults(deadline=12.0))
+    assert kinds(record) == [(2, "late")]
+    assert record.seconds == pytest.approx(12.0)
+
+
+def test_uploads_are_remembered_by_sketches_where_asked():
+    _, server, _ = play(sketch=16)
+    assert {update.size for update in server.population.uploads.values()} == {16}
+    assert server.population.consensus.shape == (16,)
+    assert server.population.cosines().keys() == {0, 1, 2}

@@ -23,13 +23,22 @@ from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.score import Informativeness
 from heteroselect.score.parts import minmax, staleness
-from heteroselect.select import Softmax
+from heteroselect.select import Cohort, Situation, Softmax
 from heteroselect.world.clock import time_budget, upload_seconds
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 LAST = Moment(100, 100)
 ALEXNET = 2_781_514
 FREE = Allocator(ceiling="none", minimum=0.0)
+
+
+def draw(selector, scores, size, moment, rng):
+    return selector.select(scores, Situation(size, moment, rng, Population.new(np.full(len(scores), 10))))
+
+
+def weigh(rule, scores):
+    cohort = Cohort(np.arange(len(scores)), np.ones(len(scores)))
+    return rule.of(scores, cohort, Population.new(np.full(len(scores), 10)))
 
 
 def links(*mbps: float, size: int = 1000, seconds: float = 1.0) -> Means:
@@ -63,7 +72,7 @@ def test_theorem_1_fails_for_our_selector(size, tau, decay):
         left = np.cumsum([0, *p[list(ids)]])[:-1]
         exact += math.prod(p[list(ids)] / (1 - left)) * HETEROGENEITY[list(ids)].mean()
     assert exact > 2.5
-    cohorts = [selector.select(PREFERENCE, size, LAST, rng) for _ in range(3000)]
+    cohorts = [draw(selector, PREFERENCE, size, LAST, rng) for _ in range(3000)]
     assert cohorts[0].tau == tau
     found = np.array([HETEROGENEITY[cohort.ids].mean() for cohort in cohorts])
     error = found.std() / math.sqrt(len(found))
@@ -72,7 +81,7 @@ def test_theorem_1_fails_for_our_selector(size, tau, decay):
 
 
 def test_theorem_1_is_an_equality_only_where_there_is_no_choice():
-    cohort = Softmax().select(PREFERENCE, 4, LAST, default_rng(0))
+    cohort = draw(Softmax(), PREFERENCE, 4, LAST, default_rng(0))
     assert HETEROGENEITY[cohort.ids].mean() == 2.5
 
 
@@ -240,18 +249,18 @@ def test_the_first_selection_prefers_high_losses():
 
 def test_a_score_of_zero_works_in_vain():
     scores = np.array([0.0, 0.5, 1.0])
-    assert ClientWeights().of(scores, np.ones(3))[0] == 0
+    assert weigh(ClientWeights(), scores)[0] == 0
     assert Allocator(ceiling="none").densities(0.2, scores, links(1, 1, 1))[0] == 0.005
-    assert ClientWeights(floor=0.1).of(scores, np.ones(3))[0] > 0
+    assert weigh(ClientWeights(floor=0.1), scores)[0] > 0
 
 
-@pytest.mark.parametrize(("keep", "remembered"), [(False, [0, 0.9]), (True, [5, 1])])
-def test_what_a_score_of_zero_sent_is_lost_unless_its_memory_keeps_it(keep, remembered):
+@pytest.mark.parametrize(("told", "remembered"), [(True, [0, 0.9]), (False, [5, 1])])
+def test_what_a_score_of_zero_sent_is_lost_unless_the_client_is_told_that_it_was_not_used(told, remembered):
     v = np.array([5, 1], np.float32)
     sent = Update.keep(v, np.array([0]))
     assert weighted_sum(2, [sent], np.array([0.0])).tolist() == [0, 0]
-    memory = ErrorMemory(keep_unweighted=keep).rest(v, sent, 0.9, weight=0.0)
-    assert_allclose(memory, remembered, rtol=1e-6)
+    kept = ErrorMemory().settle({"memory": v}, sent if told else None, 0.9)
+    assert_allclose(kept["memory"], remembered, rtol=1e-6)
 
 
 # "Under the total-budget constraint Σθ_k = M·θ_t."
@@ -292,7 +301,7 @@ def test_the_ceiling_gives_the_whole_time_budget_to_the_upload():
 def test_a_memory_with_decay_leaks():
     memory, nothing = np.ones(1, np.float32), Update(1, np.empty(0, np.int64), np.empty(0, np.float32))
     for _ in range(5):
-        memory = ErrorMemory().rest(memory, nothing, 0.94, weight=1.0)
+        memory = ErrorMemory().settle({"memory": memory}, nothing, 0.94)["memory"]
     assert_allclose(memory, 0.94**5, rtol=1e-5)  # 0.73
 
 

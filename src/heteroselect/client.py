@@ -1,18 +1,19 @@
-"""What a client does with each message. It sees its own data and state, the model, and nothing else.
+"""What a client does with each message. It sees its own data and what it kept, the model, and nothing else.
 
-Both engines call these three functions; only who carries the messages differs.
+Both engines call these functions; only who carries the messages, and where a client's memory lies, differs.
 """
 
+import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from heteroselect.compress import Scene
+from heteroselect.compress import Kept, Scene, Update
 from heteroselect.compress.curvature import mask_density
-from heteroselect.compress.update import Values
+from heteroselect.compress.update import Values, dot, norm
 from heteroselect.compress.wire import encode
 from heteroselect.data.batches import Batches, to_inputs
 from heteroselect.data.examples import Examples, Pixels
@@ -20,7 +21,6 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Loss
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
-from heteroselect.population import Reals
 from heteroselect.streams import Draws, Streams, drawing_from
 
 
@@ -34,12 +34,18 @@ class Task:
     draws: Draws = Draws()
 
 
-@dataclass
-class ClientState:
-    """What a client keeps from round to round: its error memory, and the kept fraction of each layer."""
+@dataclass(frozen=True)
+class Pending:
+    """An upload on its way: only when it is known whether it arrived is it known what to keep."""
 
-    memory: Values | None = None
-    mask: Reals | None = None
+    sent: Update
+    offered: Kept
+    mask: Kept
+    beta: float
+
+    def settle(self, method: Method, arrived: bool) -> Kept:
+        """What the client carries on: the rest of what it sent, or all of it where nothing arrived."""
+        return {**method.memory.settle(self.offered, self.sent if arrived else None, self.beta), **self.mask}
 
 
 @dataclass
@@ -47,7 +53,6 @@ class Client:
     id: int
     examples: Examples
     streams: Streams
-    state: ClientState = field(default_factory=ClientState)
     _asked: tuple[int, Examples] | None = None
 
     def loss(self, question: Question, model: FlatModel, task: Task) -> float:
@@ -62,12 +67,12 @@ class Client:
             x = to_inputs(examples.x, task.pixels, model.device)
             return float(_loss(model, task, x, examples.y.to(model.device)))
 
-    def train(self, order: Order, model: FlatModel, task: Task, method: Method) -> Upload:
-        """Train from the global model in `model`, compress what was learnt, remember the rest."""
+    def train(self, order: Order, model: FlatModel, task: Task, method: Method, kept: Kept) -> tuple[Upload, Pending]:
+        """Train from the global model in `model`, compress what was learnt and what was `kept`."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
         with self._randomness(order.round, model, task):
             loss = method.train.run(model, task.loss, batches, [order.rate])
-            return self.send(order, start, model, batches, float(loss), task, method)
+            return self.send(order, start, model, batches, float(loss), task, method, kept)
 
     def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
         """What the client trains on this round."""
@@ -82,20 +87,22 @@ class Client:
         loss: float,
         task: Task,
         method: Method,
-    ) -> Upload:
+        kept: Kept,
+    ) -> tuple[Upload, Pending]:
         """The second half of `train`: from the trained model to bytes."""
         delta = (model.vector - start).cpu().numpy()
-        if not np.isfinite(delta).all():
+        length = norm(delta)
+        if not np.isfinite(length):
             raise HeteroSelectError(
                 f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
                 f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
             )
-        v = method.memory.add(delta, self.state.memory)
+        v, offered = method.memory.offer(delta, kept)
         scene = Scene(
             model=model,
             loss=lambda: _loss(model, task, *batches()),
             proximal=method.train.proximal,
-            mask=self.state.mask,
+            mask=kept.get("mask"),
             warmup=order.warmup,
             rng=self.streams.numpy("layers", round=order.round, client=self.id),
             generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
@@ -103,11 +110,10 @@ class Client:
         chosen = method.compress.compress(v, order.density, scene)
         rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
-        self.state = ClientState(
-            memory=method.memory.rest(v, update, order.beta, order.weight),
-            mask=mask_density(model.layout, update.positions),
-        )
-        return Upload(self.id, encode(update, model.layout.layer_ends), loss, len(self.examples))
+        mask = {"mask": mask_density(model.layout, update.positions)}
+        payload = encode(update, model.layout.layer_ends)
+        upload = Upload(self.id, payload, loss, len(self.examples), length, _left(v, update))
+        return upload, Pending(update, offered, mask, order.beta)
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""
@@ -138,3 +144,10 @@ class Client:
 
 def _loss(model: FlatModel, task: Task, x: Tensor, y: Tensor) -> Tensor:
     return task.loss(model.module(x), y)
+
+
+def _left(v: Values, sent: Update) -> float:
+    """‖v − sent‖, without forming the difference where nothing was sent."""
+    there = v[sent.positions]
+    gap = there - sent.values
+    return math.sqrt(max(0.0, dot(v, v) - dot(there, there) + dot(gap, gap)))

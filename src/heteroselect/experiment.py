@@ -25,7 +25,7 @@ from heteroselect.population import Population
 from heteroselect.round import Server
 from heteroselect.settings import Config, MethodSettings
 from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
-from heteroselect.world import Clock, Devices, Links, World
+from heteroselect.world import Clock, Devices, Faults, Links, World
 from heteroselect.world.clock import time_budget
 
 
@@ -49,7 +49,7 @@ class Experiment:
 
     def server(self) -> Server:
         sizes = np.array([len(examples) for examples in self.federation.clients])
-        return Server(self.weights, np.zeros(len(self.weights.vector), np.float32), Population.new(sizes))
+        return Server(self.weights, Population.new(sizes))
 
 
 def prepare(
@@ -198,4 +198,5 @@ def _world(config: Config, method: Method, size: int, streams: Streams) -> World
         budget_seconds=budget,
         downlinks=Links(settings.downlink_min_mbps, settings.downlink_max_mbps),
         clock=Clock(settings.charge, settings.forward_share),
+        faults=Faults(**settings.faults.model_dump(), deadline=settings.deadline),
     )

@@ -24,18 +24,20 @@ class Order:
     rate: float
     density: float
     beta: float
-    weight: float
     warmup: bool = False
 
 
 @dataclass(frozen=True)
 class Upload:
-    """Client to server: the update as bytes, and a few numbers about how it came to be."""
+    """Client to server: the update as bytes, and a few numbers about how it came to be: the mean loss of its
+    training, its examples, the norm of what it learnt, and that of what it still keeps back."""
 
     client: int
     payload: bytes
     loss: float
     examples: int
+    norm: float = 0.0
+    memory: float = 0.0
 
 
 @dataclass(frozen=True)

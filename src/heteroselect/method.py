@@ -1,5 +1,5 @@
-"""A method is one part for each role of the round. Scorer, selector, allocator, compressor, memory and weigher may
-be any object that fits the Protocol:
+"""A method is one part for each role of the round. Scorer, selector, allocator, compressor, memory, weigher
+and server may be any object that fits the Protocol:
 
     mine = dataclasses.replace(methods.get("heteroselect"), name="mine", select=MySelector())
 
@@ -11,14 +11,14 @@ from typing import Protocol
 
 import numpy as np
 
-from heteroselect.aggregate import Calibration, ClientWeights, ServerMomentum
+from heteroselect.aggregate import Calibration, ClientWeights, Screen, ServerMomentum
 from heteroselect.allocate import Allocation, Means
-from heteroselect.compress import Scene, Update, ValueCoding
+from heteroselect.compress import Kept, Scene, Update, ValueCoding
 from heteroselect.compress.update import Values
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
 from heteroselect.score import Scores
-from heteroselect.select import Cohort
+from heteroselect.select import Cohort, Situation
 from heteroselect.train import FedProx, Rate
 
 
@@ -39,7 +39,7 @@ class Scorer(Protocol):
 class Selector(Protocol):
     """Who takes part?"""
 
-    def select(self, scores: Reals, size: int, moment: Moment, rng: np.random.Generator) -> Cohort: ...
+    def select(self, scores: Reals, here: Situation) -> Cohort: ...
 
 
 class Allocator(Protocol):
@@ -57,17 +57,24 @@ class Compressor(Protocol):
 
 
 class Memory(Protocol):
-    """What does a client keep of what it did not send?"""
+    """What does a client keep of what it did not send? `offer` makes of what was learnt and kept what the compressor
+    sees; `settle` says what is kept on, once it is known whether the upload arrived (None: it did not)."""
 
     def beta(self, theta: float) -> float: ...
-    def add(self, delta: Values, memory: Values | None) -> Values: ...
-    def rest(self, v: Values, sent: Update, beta: float, weight: float) -> Values | None: ...
+    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]: ...
+    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept: ...
 
 
 class Weigher(Protocol):
     """How loudly does each speak?"""
 
-    def of(self, scores: Reals, inclusion: Reals) -> Reals: ...
+    def of(self, scores: Reals, cohort: Cohort, population: Population) -> Reals: ...
+
+
+class ServerStep(Protocol):
+    """What does the model do with the aggregate? The new state of the server, and what is added to the model."""
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,13 @@ class Method:
     compress: Compressor
     values: ValueCoding = ValueCoding()
     weigh: Weigher = ClientWeights()
-    server: ServerMomentum = ServerMomentum()
+    server: ServerStep = ServerMomentum()
+    screen: Screen = Screen()
     calibrate: Calibration = Calibration()
     consensus_keep: float = 0.9
+    sketch: int = 0
+    """Cells of the sketch that uploads are compared by; 0 compares them as they are."""
+    keep_unweighted: bool = False
+    """A client whose update counted with weight 0 is told that it was not used, and keeps it for later."""
+    needs: frozenset[str] = frozenset()
+    """What the method goes by beyond its score: "links" lets the selector see links and devices."""

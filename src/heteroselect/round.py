@@ -4,8 +4,8 @@ This is Algorithm 1 of the paper. Where the clients run is the engine's business
 the world's, and every decision is the method's.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,37 +14,43 @@ from torch import Tensor
 
 from heteroselect.aggregate import weighted_sum
 from heteroselect.allocate import Means
-from heteroselect.compress.update import Values
-from heteroselect.compress.wire import decode
+from heteroselect.compress import Kept, Update
+from heteroselect.compress.wire import WireError, decode
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
+from heteroselect.score.sketch import sketch
+from heteroselect.select import Situation
 from heteroselect.streams import Streams
-from heteroselect.world import World
+from heteroselect.world import Event, Speeds, World
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
 
 class Engine(Protocol):
-    """Where clients run. It carries messages; answers come in the order of the questions."""
+    """Where clients run. It carries messages; losses come in the order of the questions, uploads in any order, and of
+    some clients perhaps none. `settle` tells those who trained whether their update was used."""
 
     @property
     def layout(self) -> Layout: ...
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]: ...
     def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]: ...
+    def settle(self, used: Collection[int]) -> None: ...
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]: ...
     def evaluate(self, weights: Weights) -> float: ...
 
 
 @dataclass
 class Server:
-    """All that the server carries from round to round."""
+    """All that the server carries from round to round: the model, what its parts noted, and what it knows of the
+    clients."""
 
     weights: Weights
-    momentum: Values
     population: Population
+    state: Kept = field(default_factory=dict)
+    notes: Kept = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,9 @@ class Record:
     theta: float
     beta: float
     learning_rate: float
+    memory_norm: float | None
     score_parts: dict[str, float]
+    events: list[Event]
 
 
 def play_round(
@@ -80,62 +88,74 @@ def play_round(
     evaluate: bool = True,
 ) -> Record:
     """One round: `server` moves on in place, and the record of what happened is returned."""
-    population, t = server.population, moment.round
+    population, size, t = server.population, engine.layout.size, moment.round
 
     # observe and score (eqs 1 to 5)
     asked = method.score.asks(population, streams.numpy("questions", round=t))
     population.losses = observe(t, asked, server, method, engine)
     scores = method.score.score(population, moment)
 
-    # select (eq. 6); the links are drawn only now
-    cohort = method.select.select(scores.total, selected, moment, streams.numpy("selection", round=t))
-    ids, score = scores.ids[cohort.ids], scores.total[cohort.ids]
-    population.selected(ids, t)
+    # select (eq. 6); whoever selects without knowing the links does not get to see them
     speeds = world.speeds(stress(t, server, method, engine, world), streams, t)
-
-    # allocate (eqs 7 and 8), and with it everything else a client is told (eqs 9, 12, 13)
     means = Means(
-        bandwidth=speeds.up[ids],
-        step_seconds=speeds.step_seconds[ids],
+        bandwidth=speeds.up,
+        step_seconds=speeds.step_seconds,
         steps=method.train.steps,
         budget_seconds=world.budget_seconds,
-        size=engine.layout.size,
+        size=size,
         real_bits=None if world.clock.charge == "paper" else method.values.bits,
     )
-    allocation = method.allocate.allocate(score, means, moment)
-    weights = method.weigh.of(score, cohort.inclusion)
+    here = Situation(
+        size=selected,
+        moment=moment,
+        rng=streams.numpy("selection", round=t),
+        population=population.only(scores.ids),
+        means=means.only(scores.ids) if "links" in method.needs else None,
+        state=server.notes,
+    )
+    drawn = method.select.select(scores.total, here)
+    server.notes = drawn.state
+    cohort, score = replace(drawn, ids=scores.ids[drawn.ids]), scores.total[drawn.ids]
+    ids = cohort.ids
+    population.selected(ids, t)
+
+    # allocate (eqs 7 and 8), and with it everything else a client is told (eqs 9 and 12)
+    allocation = method.allocate.allocate(score, means.only(ids), moment)
     beta = method.memory.beta(allocation.theta)
-    rates = method.rate.of_clients(moment, score)
     orders = [
-        Order(int(k), t, rate, float(density), beta, float(weight), allocation.warmup)
-        for k, rate, density, weight in zip(ids, rates, allocation.densities, weights, strict=True)
+        Order(int(k), t, rate, float(density), beta, allocation.warmup)
+        for k, rate, density in zip(ids, method.rate.of_clients(moment, score), allocation.densities, strict=True)
     ]
 
-    # train and compress (eqs 9 to 12), at the clients
-    uploads = engine.train(server.weights, orders)
-
-    # aggregate (eqs 13 and 14), in the order of the clients' numbers whatever the order drawn
-    updates = {upload.client: decode(upload.payload, engine.layout.size) for upload in uploads}
-    ordered = np.argsort(ids)
-    aggregate = weighted_sum(engine.layout.size, [updates[int(k)] for k in ids[ordered]], weights[ordered])
-    server.momentum, step = method.server.step(server.momentum, aggregate)
-    server.weights = Weights(server.weights.vector + torch.from_numpy(step), server.weights.buffers)
-    for upload in uploads:
-        population.received(upload.client, updates[upload.client], upload.loss)
-    population.agree(aggregate, method.consensus_keep)
-    calibrated = recalibrate(t, server, method, engine, ids)
-
-    # record
-    payloads = {upload.client: len(upload.payload) for upload in uploads}
+    # train and compress (eqs 9 to 12), at the clients; then over the air, where things get lost
+    uploads = {upload.client: upload for upload in engine.train(server.weights, orders)}
     sent = Messages(
-        size=engine.layout.size,
+        size=size,
         model=server.weights.nbytes,
         asked=asked,
         selected=ids,
         densities=allocation.densities,
-        payloads=[payloads[int(k)] for k in ids],
-        calibrated=calibrated,
+        payloads=[len(uploads[int(k)].payload) if int(k) in uploads else 0 for k in ids],
     )
+    heard = listen(t, uploads, sent, speeds, method, world, streams)
+
+    # aggregate (eqs 13 and 14), in the order of the clients' numbers whatever the order drawn
+    places = np.array([place for place, k in enumerate(ids) if int(k) in heard.updates], np.int64)
+    places = places[np.argsort(ids[places])]
+    weights = np.zeros(len(ids))
+    weights[places] = method.weigh.of(score[places], cohort.only(places), population)
+    if len(places):
+        aggregate = weighted_sum(size, [heard.updates[int(k)] for k in ids[places]], weights[places])
+        server.state, step = method.server.step(server.state, aggregate)
+        server.weights = Weights(server.weights.vector + torch.from_numpy(step), server.weights.buffers)
+        population.agree(signal(Update.whole(aggregate), method, streams).values, method.consensus_keep)
+    for client, update in heard.updates.items():
+        population.received(client, signal(update, method, streams), uploads[client].loss)
+    engine.settle({int(k) for k in ids[places] if not method.keep_unweighted or weights[ids == k][0] > 0})
+    sent = replace(heard.sent, calibrated=recalibrate(t, server, method, engine, ids[np.sort(places)]))
+
+    # record
+    kept = [upload.memory for upload in uploads.values()]
     return Record(
         round=t,
         accuracy=engine.evaluate(server.weights) if evaluate else None,
@@ -145,14 +165,68 @@ def play_round(
         densities=allocation.densities.tolist(),
         weights=weights.tolist(),
         bandwidth_mbps=(speeds.up[ids] / 1e6).tolist(),
-        seconds=world.clock.seconds(sent, speeds, method.train.steps, method.score.batches),
+        seconds=heard.seconds + world.clock.beside(sent, speeds, method.score.batches),
         bytes=sent.bytes(),
         tau=cohort.tau,
         theta=allocation.theta,
         beta=beta,
         learning_rate=method.rate.eta(moment),
+        memory_norm=float(np.mean(kept)) if kept else None,
         score_parts={name: float(part.mean()) for name, part in scores.parts.items()},
+        events=heard.events,
     )
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What arrived and is believed, what went over the air, how long that took, and what went wrong."""
+
+    updates: dict[int, Update]
+    sent: Messages
+    seconds: float
+    events: list[Event]
+
+
+def listen(
+    t: int,
+    uploads: dict[int, Upload],
+    sent: Messages,
+    speeds: Speeds,
+    method: Method,
+    world: World,
+    streams: Streams,
+) -> Heard:
+    """Wait for the answers, let the world lose and damage some, decode the others and screen them.
+
+    Nothing that a payload does can reach the model before it has passed here.
+    """
+    ids = [int(k) for k in sent.selected]
+    struck = world.faults.strike(list(uploads.values()), t, streams)
+    fate = [struck.get(k) if k in uploads else "missing" for k in ids]
+    in_time, seconds = world.faults.wait(world.clock.answers(sent, speeds, method.train.steps), fate)
+    payloads, updates, events = [0] * len(ids), {}, []
+    for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
+        if kind == "missing":
+            events.append(Event(client, "missing"))
+            continue
+        upload = world.faults.damage(uploads[client], kind or "", sent.size, t, streams)
+        payloads[place] = len(upload.payload)
+        if not in_time[place]:
+            events.append(Event(client, "late"))
+            continue
+        try:
+            updates[client] = decode(upload.payload, sent.size)
+        except WireError as error:
+            events.append(Event(client, "rejected", str(error)))
+    for client in sorted(method.screen.refused(updates)):
+        del updates[client]
+        events.append(Event(client, "rejected", "its update is far longer than the others'"))
+    return Heard(updates, replace(sent, payloads=payloads), seconds, events)
+
+
+def signal(update: Update, method: Method, streams: Streams) -> Update:
+    """What the server remembers an update by: itself, or a sketch of it."""
+    return sketch(update, method.sketch, streams) if method.sketch else update
 
 
 def observe(t: int, asked: Counts, server: Server, method: Method, engine: Engine) -> Reals:

@@ -203,6 +203,7 @@ def _line(record: Record, before: Sequence[Line]) -> Line:
     """A line of rounds.jsonl."""
     fields = dict(vars(record))
     traffic = fields.pop("bytes")
+    fields["events"] = [vars(event) for event in record.events]
     elapsed = before[-1]["cumulative_seconds"] if before else 0.0
     fields["cumulative_seconds"] = elapsed + record.seconds
     return fields | {f"bytes_{kind}": amount for kind, amount in vars(traffic).items()}

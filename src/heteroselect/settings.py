@@ -64,6 +64,32 @@ class ModelSettings(Group):
     """of AlexNet's last hidden layer"""
 
 
+class FaultSettings(Group):
+    missing: Fraction = 0.0
+    """chance of a client that never answers"""
+    late: Fraction = 0.0
+    """chance of an answer that takes late_factor times as long"""
+    late_factor: Annotated[float, Field(ge=1)] = 3.0
+    """how much longer a late answer takes"""
+    late_rule: Literal["drop", "wait"] = "drop"
+    """what the server does about answers past the deadline"""
+    corrupt: Fraction = 0.0
+    """chance of a payload with a flipped byte"""
+    nan: Fraction = 0.0
+    """chance of an update with a NaN in it"""
+    inf: Fraction = 0.0
+    """chance of an update with an infinity in it"""
+    scaled: Fraction = 0.0
+    """chance of an update a million times too long"""
+
+    @model_validator(mode="after")
+    def _one_fate_each(self) -> "FaultSettings":
+        total = self.missing + self.late + self.corrupt + self.nan + self.inf + self.scaled
+        if total > 1 + 1e-9:
+            raise ValueError(f"missing, late, corrupt, nan, inf and scaled must sum to at most 1, not {total:g}")
+        return self
+
+
 class WorldSettings(Group):
     bandwidth_min_mbps: Positive = 1.0
     """slowest uplink, Mb/s; drawn anew for each client and round"""
@@ -87,6 +113,9 @@ class WorldSettings(Group):
     """time of a forward pass as a share of a training step"""
     budget_seconds: NotNegative = 0.0
     """T_budget of the ceiling; 0 is the round of an average client"""
+    deadline: NotNegative = 0.0
+    """seconds a round waits for answers; 0: as long as the slowest of the cohort was expected to take"""
+    faults: FaultSettings = FaultSettings()
 
     @model_validator(mode="after")
     def _in_order(self) -> "WorldSettings":
@@ -124,6 +153,10 @@ class ScoreSettings(Group):
     """leave a constant St′ unscaled, as the authors' logs do"""
     consensus_keep: BelowOne = 0.9
     """what the running average of the aggregates keeps each round"""
+    diversity_input: Literal["exact", "sketch"] = "exact"
+    """compare uploads as they are, or by sketches, which take kilobytes a client instead of megabytes"""
+    sketch_cells: Annotated[int, Field(ge=16)] = 4096
+    """cells of a sketch; a cosine is off by about one over their root"""
 
 
 class SelectSettings(Group):
@@ -138,8 +171,8 @@ class AllocateSettings(Group):
     """eq. 8, its ablation, or the score's shares of exactly M·θ_t under the ceilings"""
     ceiling: Literal["paper", "strict", "none"] = "paper"
     """bandwidth ceiling; strict leaves time for computing and counts position bits; none is the authors' ablation"""
-    warmup: Literal["full", "allocated"] = "full"
-    """send everything in warm-up rounds (the text), or go through rule and ceiling (the authors' runs)"""
+    warmup: Literal["full", "allocated", "ramp"] = "full"
+    """warm-up rounds send everything (the text), go through rule and ceiling (as run), or ramp down to average (DGC)"""
     warmup_rounds: CountOrNone = 1
     """rounds with θ_t = 1 at the start"""
     average: Density = 0.2
@@ -184,8 +217,10 @@ SELF_CODED = ("qsgd", "terngrad", "sign", "stc")
 class CompressSettings(Group):
     kind: Literal["topk", "randomk", "wangni", "qsgd", "terngrad", "sign", "stc", "threshold"] = "topk"
     """what of an update is sent: the paper's top-κ, or another published rule"""
-    memory: Literal["error", "none"] = "error"
-    """keep what was not sent (eq. 9), or let it go"""
+    memory: Literal["error", "none", "ef21", "momentum"] = "error"
+    """keep what was not sent (eq. 9); let it go; send changes to what was last said (EF21); DGC's momentum pair"""
+    memory_momentum: BelowOne = 0.9
+    """m of the momentum pair; 0 is a plain error memory without decay"""
     randomk_scaled: bool = False
     """multiply what random-κ keeps by N/κ, which makes it unbiased"""
     qsgd_levels: Annotated[int, Field(ge=1, le=127)] = 4
@@ -239,6 +274,8 @@ class CompressSettings(Group):
             raise ValueError(f"values must be float32 with kind {self.kind}, which has few-bit values of its own")
         if self.memory == "none":
             return self
+        if self.memory == "momentum" and self.kind == "sign":
+            raise ValueError("memory must not be momentum with kind sign: all is sent each round, none builds up")
         why = "its error does not shrink with what is sent, so that a memory of it would grow without end"
         if self.kind in UNBIASED or (self.kind == "randomk" and self.randomk_scaled):
             raise ValueError(f"memory must be none with {self.kind}, which is unbiased and needs none: {why}")
@@ -248,12 +285,16 @@ class CompressSettings(Group):
 
 
 class AggregateSettings(Group):
-    weights: Literal["score", "uniform", "inverse"] = "score"
-    """eq. 13, its ablation, or inverse to a client's chance of having been selected"""
+    weights: Literal["score", "uniform", "inverse", "everybody"] = "score"
+    """eq. 13, its ablation, inverse to a client's chance of selection, or 1/K each (for the memory ef21)"""
     weight_floor: NotNegative = 0.0
     """added to every score, as a share of the highest one, before weighing"""
     momentum: BelowOne = 0.5
     """β_s of the server (eq. 14)"""
+    rate: Positive = 1.0
+    """what the server's step is multiplied by"""
+    norm_bound: NotNegative = 100.0
+    """an update longer than this many times the cohort's median is refused; 0 refuses none"""
     calibration_batches: CountOrNone = 20
     """batches in all for batch-norm statistics after each aggregation"""
     calibration_clients: Count = 3
@@ -271,6 +312,28 @@ class MethodSettings(Group):
     train: TrainSettings = TrainSettings()
     compress: CompressSettings = CompressSettings()
     aggregate: AggregateSettings = AggregateSettings()
+
+    @model_validator(mode="after")
+    def _sums_fit(self) -> "MethodSettings":
+        everybody = self.aggregate.weights == "everybody"
+        if (self.compress.memory == "ef21") != everybody:
+            raise ValueError(
+                "aggregate.weights must be everybody with compress.memory ef21, whose server sums over all clients"
+                if not everybody
+                else "aggregate.weights may be everybody with compress.memory ef21 only"
+            )
+        if everybody and self.aggregate.momentum:
+            raise ValueError("aggregate.momentum must be 0 with compress.memory ef21, which has a running sum already")
+        return self
+
+
+class SimulateSettings(Group):
+    store: Literal["memory", "disk"] = "memory"
+    """where clients' memories and last uploads lie; disk keeps only those of the present round in memory"""
+    checkpoint_seconds: NotNegative = 60.0
+    """wall time that may be lost to a crash: checkpoints are written this often; 0: after every round"""
+    checkpoint_rounds: CountOrNone = 0
+    """write a checkpoint after so many rounds instead; 0: by time"""
 
 
 class PaperRow(Group):
@@ -306,6 +369,7 @@ class Config(Group):
     model: ModelSettings = ModelSettings()
     world: WorldSettings = WorldSettings()
     method: MethodSettings = MethodSettings()
+    simulate: SimulateSettings = SimulateSettings()
     paper: tuple[PaperRow, ...] = ()
     """the paper's own figures, shown beside the result"""
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heteroselect.aggregate import ServerMomentum, weighted_sum
+from heteroselect.aggregate import Running, ServerMomentum, weighted_sum
 from heteroselect.compress.update import Update
 
 
@@ -56,7 +56,7 @@ def test_updates_are_added_in_the_order_given():
 
 
 def test_eq_14_by_hand():
-    server, state, model = ServerMomentum(), vector(0, 0), vector(10, 10)
+    server, state, model = ServerMomentum(), {}, vector(10, 10)
     models = []
     for aggregate in (vector(4, 0), vector(2, 8), vector(0, 0)):
         state, step = server.step(state, aggregate)
@@ -64,23 +64,38 @@ def test_eq_14_by_hand():
         models.append(model.tolist())
     # M = (4, 0), ½(4, 0) + (2, 8) = (4, 8), ½(4, 8) = (2, 4)
     assert models == [[14, 10], [18, 18], [20, 22]]
-    assert state.tolist() == [2, 4]
+    assert state["momentum"].tolist() == [2, 4]
 
 
 def test_no_momentum_is_plain_averaging():
-    state, step = ServerMomentum(0.0).step(vector(7, 7), vector(1, 2))
+    state, step = ServerMomentum(0.0).step({"momentum": vector(7, 7)}, vector(1, 2))
     assert step.tolist() == [1, 2]
-    assert state.tolist() == [1, 2]
+    assert state["momentum"].tolist() == [1, 2]
 
 
 def test_a_step_changes_neither_the_old_momentum_nor_the_aggregate():
     state, aggregate = vector(2, 4), vector(1, 1)
-    ServerMomentum().step(state, aggregate)
+    ServerMomentum().step({"momentum": state}, aggregate)
     assert_array_equal(state, [2, 4])
     assert_array_equal(aggregate, [1, 1])
 
 
 def test_momentum_stays_in_single_precision():
-    state, step = ServerMomentum(0.9).step(vector(1), vector(1))
-    assert state.dtype == step.dtype == np.float32
+    state, step = ServerMomentum(0.9).step({"momentum": vector(1)}, vector(1))
+    assert state["momentum"].dtype == step.dtype == np.float32
     assert_allclose(step, 1.9, rtol=1e-6)
+
+
+def test_a_server_rate_scales_the_step_and_not_the_momentum():
+    state, step = ServerMomentum(0.5, rate=0.1).step({"momentum": vector(2)}, vector(1))
+    assert state["momentum"].tolist() == [2]
+    assert_allclose(step, 0.2, rtol=1e-6)
+
+
+def test_a_running_sum_steps_by_all_that_was_ever_said():
+    server, state = Running(rate=0.5), {}
+    state, first = server.step(state, vector(4, 0))
+    state, second = server.step(state, vector(0, -2))
+    assert first.tolist() == [2, 0]
+    assert second.tolist() == [2, -1]
+    assert state["reference"].tolist() == [4, -2]

@@ -106,3 +106,16 @@ def test_an_exact_budget_keeps_the_shape_of_the_cosine():
 def test_an_exact_budget_that_the_warmup_has_spent_falls_to_the_floor(rounds):
     # 5·0.2 − 1 = 0 leaves nothing, 6·0.2 − 1 = 0.2 less than five floors
     assert schedule(Budget(exact=True), rounds)[1:] == [0.08] * (rounds - 1)
+
+
+def test_the_ramp_of_deep_gradient_compression_by_hand():
+    # 0.001^{1/6}, …: the repository's schedule for five warm-up rounds
+    budget = Budget(average=0.001, amplitude=0.0, floor=0.001, warmup_rounds=5, ramp=True)
+    found = [budget.theta(Moment(t, 20)) for t in range(1, 8)]
+    expected = [0.001 ** (t / 6) for t in range(1, 6)] + [0.001, 0.001]
+    assert found == pytest.approx(expected)
+
+
+def test_the_exact_mean_counts_the_ramp():
+    budget = Budget(average=0.2, floor=0.01, warmup_rounds=3, ramp=True, exact=True)
+    assert sum(budget.theta(Moment(t, 30)) for t in range(1, 31)) / 30 == pytest.approx(0.2)

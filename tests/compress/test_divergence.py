@@ -1,4 +1,4 @@
-"""Three clients that pull apart: plain top-1 diverges, and an error memory brings it home.
+"""Three clients that pull apart: plain top-1 diverges, and an error memory or EF21 brings it home.
 
 f_i(x) = (a_i·x)² + ¼‖x‖² with a_1 = (−3, 2, 2) and its permutations, from x₀ = (1, 1, 1) in steps of 0.02 (the example
 of Beznosikov et al., "On biased compression for distributed learning", 2020).
@@ -7,9 +7,11 @@ of Beznosikov et al., "On biased compression for distributed learning", 2020).
 import numpy as np
 import pytest
 
-from heteroselect.compress import ErrorMemory, NoMemory
+from heteroselect.aggregate import Running, ServerMomentum
+from heteroselect.compress import EF21, ErrorMemory, NoMemory
 from heteroselect.compress.topk import top_positions
 from heteroselect.compress.update import Update
+from heteroselect.method import Memory, ServerStep
 
 ROWS = np.array([[-3, 2, 2], [2, -3, 2], [2, 2, -3]], np.float64)
 STEP = 0.02
@@ -19,17 +21,18 @@ def gradients(x: np.ndarray) -> np.ndarray:
     return 2 * (ROWS @ x)[:, None] * ROWS + x / 2
 
 
-def play(memory: ErrorMemory | NoMemory, steps: int) -> float:
+def play(memory: Memory, steps: int, server: ServerStep = ServerMomentum(0.0)) -> float:
     """‖x‖² after so many steps of top-1 from each client."""
-    x, kept = np.ones(3), [None, None, None]
+    x, kept, state = np.ones(3), [{}, {}, {}], {}
     for _ in range(steps):
         total = np.zeros(3, np.float32)
         for client, gradient in enumerate(gradients(x)):
-            v = memory.add((-STEP * gradient).astype(np.float32), kept[client])
+            v, offered = memory.offer((-STEP * gradient).astype(np.float32), kept[client])
             sent = Update.keep(v, top_positions(np.abs(v), 1))
-            kept[client] = memory.rest(v, sent, 1.0, 1.0)
+            kept[client] = memory.settle(offered, sent, 1.0)
             sent.add_to(total, 1 / 3)
-        x = x + total
+        state, step = server.step(state, total)
+        x = x + step
         if not np.isfinite(x).all() or x @ x > 1e12:
             return np.inf
     return float(x @ x)
@@ -48,3 +51,11 @@ def test_plain_top_1_diverges():
 
 def test_an_error_memory_converges():
     assert play(ErrorMemory(), 3000) < 1e-10
+
+
+def test_ef21_converges_with_a_server_that_holds_the_sum():
+    assert play(EF21(), 3000, Running()) < 1e-10
+
+
+def test_ef21_without_that_server_goes_nowhere():
+    assert play(EF21(), 3000) > 1e-3

@@ -1,9 +1,9 @@
-"""Error memory: nothing is lost at β = 1, and β^j is left of what waits j times (eq. 9)."""
+"""Memories: nothing is lost at β = 1, and β^j is left of what waits j times (eq. 9); EF21; DGC's pair."""
 
 import numpy as np
 import pytest
 
-from heteroselect.compress.memory import ErrorMemory
+from heteroselect.compress.memory import EF21, ErrorMemory, MomentumMemory, NoMemory
 from heteroselect.compress.topk import top_positions
 from heteroselect.compress.update import Update, Values
 
@@ -29,62 +29,138 @@ def test_static_beta_ignores_the_budget(theta: float) -> None:
     assert ErrorMemory(decay="static", static=1.0).beta(theta) == 1.0
 
 
+def rest(memory: ErrorMemory, v: Values, sent: Update | None, beta: float) -> Values:
+    """What is left of v, by itself."""
+    return memory.settle(memory.offer(v, {})[1], sent, beta)["memory"]
+
+
 def test_without_memory_the_update_goes_in_as_it_is() -> None:
-    assert ErrorMemory().add(V, None).tolist() == V.tolist()
+    assert ErrorMemory().offer(V, {})[0].tolist() == V.tolist()
 
 
 def test_memory_is_added_to_the_next_update() -> None:
-    assert ErrorMemory().add(V, np.array([1, 1, 0, 0], np.float32)).tolist() == [5, -2, 2, -1]
+    kept = {"memory": np.array([1, 1, 0, 0], np.float32)}
+    assert ErrorMemory().offer(V, kept)[0].tolist() == [5, -2, 2, -1]
 
 
 def test_the_rest_stays_and_the_sent_does_not() -> None:
-    memory = ErrorMemory().rest(V, largest(V, 2), beta=0.5, weight=0.3)
-    assert memory.tolist() == [0, 0, 1, -0.5]
+    assert rest(ErrorMemory(), V, largest(V, 2), beta=0.5).tolist() == [0, 0, 1, -0.5]
     assert V.tolist() == [4, -3, 2, -1], "the vector that went into the compressor is left alone"
+
+
+def test_what_did_not_arrive_stays_whole() -> None:
+    assert rest(ErrorMemory(), V, None, beta=0.5).tolist() == V.tolist()
 
 
 def test_what_the_values_lost_on_the_way_stays_too() -> None:
     rounded = Update(4, np.array([0]), np.array([3.5], np.float32))
-    assert ErrorMemory().rest(V, rounded, beta=1.0, weight=1.0).tolist() == [0.5, -3, 2, -1]
+    assert rest(ErrorMemory(), V, rounded, beta=1.0).tolist() == [0.5, -3, 2, -1]
 
 
-def test_at_beta_one_sent_and_memory_make_the_whole() -> None:
+@pytest.mark.parametrize("lost", [(), (3, 4, 11)])
+def test_at_beta_one_sent_and_memory_make_the_whole(lost: tuple[int, ...]) -> None:
+    """Also where some uploads never arrive."""
     rng = np.random.default_rng(3)
-    part = ErrorMemory()
-    memory, sent = None, np.zeros(50)
+    part, kept, arrived = ErrorMemory(), {}, np.zeros(50)
     deltas = rng.standard_normal((20, 50)).astype(np.float32)
-    for delta in deltas:
-        v = part.add(delta, memory)
+    for turn, delta in enumerate(deltas):
+        v, offered = part.offer(delta, kept)
         update = largest(v, 7)
-        memory = part.rest(v, update, beta=1.0, weight=1.0)
-        assert (update.dense() + memory).tolist() == v.tolist()
-        sent += update.dense()
-    assert np.allclose(sent + memory, deltas.sum(0, dtype=np.float64), atol=1e-5)
+        kept = part.settle(offered, None if turn in lost else update, 1.0)
+        if turn not in lost:
+            assert (update.dense() + kept["memory"]).tolist() == v.tolist()
+            arrived += update.dense()
+    assert np.allclose(arrived + kept["memory"], deltas.sum(0, dtype=np.float64), atol=1e-5)
 
 
 def test_a_waiting_coordinate_leaks_to_beta_to_the_j() -> None:
-    part = ErrorMemory()
-    beta, memory = 0.94, None
+    part, beta, kept = ErrorMemory(), 0.94, {}
     for participation in range(1, 6):
         # the first coordinate is always larger, so the second never goes
         delta = np.array([100, 1 if participation == 1 else 0], np.float32)
-        v = part.add(delta, memory)
-        memory = part.rest(v, largest(v), beta, weight=1.0)
-        assert memory[1] == pytest.approx(beta**participation, rel=1e-6)
-    assert memory is not None
-    assert memory[0] == 0
-    assert memory[1] == pytest.approx(0.734, abs=1e-3)
+        v, offered = part.offer(delta, kept)
+        kept = part.settle(offered, largest(v), beta)
+        assert kept["memory"][1] == pytest.approx(beta**participation, rel=1e-6)
+    assert kept["memory"][0] == 0
+    assert kept["memory"][1] == pytest.approx(0.734, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("keep", "weight", "expected"),
-    [
-        (True, 0.0, [4, -3, 2, -1]),
-        (True, 0.1, [0, -1.5, 1, -0.5]),
-        (False, 0.0, [0, -1.5, 1, -0.5]),
-    ],
-)
-def test_an_update_of_no_weight_is_kept_for_later_where_asked(keep: bool, weight: float, expected: list[float]) -> None:
-    memory = ErrorMemory(keep_unweighted=keep).rest(V, largest(V), beta=0.5, weight=weight)
-    assert memory.tolist() == expected
-    assert not np.shares_memory(memory, V)
+def test_no_memory_keeps_nothing() -> None:
+    v, offered = NoMemory().offer(V, {"memory": V})
+    assert v is V
+    assert NoMemory().settle(offered, largest(V), 1.0) == NoMemory().settle(offered, None, 1.0) == {}
+
+
+# EF21: both sides know what was last said.
+
+
+def test_ef21_sends_the_change_and_both_sides_add_it() -> None:
+    part = EF21()
+    v, offered = part.offer(V, {})
+    assert v.tolist() == V.tolist(), "at first nothing was said"
+    kept = part.settle(offered, largest(v), 1.0)
+    assert kept["reference"].tolist() == [4, 0, 0, 0]
+    v, offered = part.offer(V, kept)
+    assert v.tolist() == [0, -3, 2, -1]
+    assert part.settle(offered, None, 1.0)["reference"].tolist() == [4, 0, 0, 0], "the server did not hear it either"
+    assert part.settle(offered, largest(v), 1.0)["reference"].tolist() == [4, -3, 0, 0]
+
+
+def test_ef21_of_something_constant_shrinks_by_the_contraction() -> None:
+    """‖g − Δ‖² falls by at least 1 − κ/N a time."""
+    delta = np.random.default_rng(0).standard_normal(40).astype(np.float32)
+    part, kept, gap = EF21(), {}, float(delta @ delta)
+    for _ in range(6):
+        v, offered = part.offer(delta, kept)
+        kept = part.settle(offered, largest(v, 4), 1.0)
+        left = float(((kept["reference"] - delta) ** 2).sum())
+        assert left <= (1 - 4 / 40) * gap + 1e-6
+        gap = left
+
+
+def test_ef21_without_compression_says_what_is() -> None:
+    part, kept = EF21(), {}
+    for delta in (V, -V, 2 * V):
+        v, offered = part.offer(delta, kept)
+        kept = part.settle(offered, largest(v, 4), 1.0)
+        assert kept["reference"].tolist() == delta.tolist()
+
+
+# Deep gradient compression's pair.
+
+
+def test_dgc_by_hand() -> None:
+    """m = .9, g = (1, .1) twice, κ = 1: the momentum of what was sent is masked."""
+    part, g = MomentumMemory(0.9), np.array([1, 0.1], np.float32)
+    v, offered = part.offer(g, {})
+    kept = part.settle(offered, largest(v), 1.0)
+    assert kept["velocity"] == pytest.approx([0, 0.1])
+    assert kept["memory"] == pytest.approx([0, 0.1])
+    v, offered = part.offer(g, kept)
+    assert offered["velocity"] == pytest.approx([1, 0.19])
+    assert v == pytest.approx([1, 0.29])
+    sent = largest(v)
+    assert (sent.positions.tolist(), sent.values.tolist()) == ([0], [1])
+    lost = part.settle(offered, None, 1.0)
+    assert lost["memory"] == pytest.approx([1, 0.29])
+    assert lost["velocity"] == pytest.approx([1, 0.19])
+
+
+def test_dgc_without_momentum_is_an_error_memory() -> None:
+    rng = np.random.default_rng(5)
+    pair, plain, kept, other = MomentumMemory(0.0), ErrorMemory(), {}, {}
+    for _ in range(5):
+        delta = rng.standard_normal(30).astype(np.float32)
+        v, offered = pair.offer(delta, kept)
+        w, also = plain.offer(delta, other)
+        assert v.tolist() == w.tolist()
+        kept, other = pair.settle(offered, largest(v, 3), 1.0), plain.settle(also, largest(w, 3), 1.0)
+    assert kept["memory"].tolist() == other["memory"].tolist()
+
+
+@pytest.mark.parametrize("memory", [ErrorMemory(), EF21(), MomentumMemory()])
+def test_settling_leaves_what_it_was_given_alone(memory: ErrorMemory | EF21 | MomentumMemory) -> None:
+    v, offered = memory.offer(V.copy(), {})
+    before = {name: values.copy() for name, values in offered.items()}
+    memory.settle(offered, largest(v), 0.5)
+    assert all(np.array_equal(before[name], offered[name]) for name in before)

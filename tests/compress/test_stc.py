@@ -49,7 +49,7 @@ def test_four_by_hand() -> None:
     sent = STC().compress(v, 0.5, scene(4))
     assert sent.dense().tolist() == [3.5, -3.5, 0, 0]
     memory = ErrorMemory(decay="static", static=1.0)
-    assert memory.rest(v, sent, 1.0, 1.0).tolist() == [0.5, 0.5, 1, 0.5]
+    assert memory.settle({"memory": v}, sent, 1.0)["memory"].tolist() == [0.5, 0.5, 1, 0.5]
 
 
 @pytest.mark.parametrize(("rounding", "kept"), [("floor", 2), ("ceil", 3)])

@@ -69,15 +69,15 @@ def test_what_is_kept_is_the_largest_as_it_is() -> None:
 
 def test_nothing_is_lost_with_a_memory() -> None:
     memory, one = ErrorMemory(decay="static", static=1.0), scene(1)
-    rest, total, arrived = None, np.zeros(2000), np.zeros(2000)
+    kept, total, arrived = {}, np.zeros(2000), np.zeros(2000)
     for turn in range(10):
         delta = normal(2000, turn)
-        v = memory.add(delta, rest)
+        v, offered = memory.offer(delta, kept)
         sent = Threshold().compress(v, 0.05, one)
-        rest = memory.rest(v, sent, 1.0, 1.0)
+        kept = memory.settle(offered, sent, 1.0)
         total += delta
         arrived += sent.dense()
-    assert arrived + rest == pytest.approx(total, abs=1e-5)
+    assert arrived + kept["memory"] == pytest.approx(total, abs=1e-5)
 
 
 def test_at_most_twice_kappa_and_the_lower_index_among_equals() -> None:

@@ -12,7 +12,8 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
 from heteroselect.moment import Moment
-from heteroselect.select import Softmax, gumbel_top
+from heteroselect.population import Population
+from heteroselect.select import Situation, Softmax, gumbel_top
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array)
@@ -20,15 +21,19 @@ LAST = Moment(100, 100)  # where τ is 0.5
 DRAWS = 10_000
 
 
+def draw(selector, scores, size, moment, rng):
+    return selector.select(scores, Situation(size, moment, rng, Population.new(np.full(len(scores), 10))))
+
+
 def noise(values):
     """A generator whose Gumbel noise is known."""
     return SimpleNamespace(gumbel=lambda size: np.asarray(values, float)[:size])
 
 
-def frequencies(draw) -> dict[tuple[int, ...], float]:
+def frequencies(one) -> dict[tuple[int, ...], float]:
     rng, found = default_rng(7), {}
     for _ in range(DRAWS):
-        ids = tuple(draw(rng).ids.tolist())
+        ids = tuple(one(rng).ids.tolist())
         found[ids] = found.get(ids, 0) + 1 / DRAWS
     return found
 
@@ -50,7 +55,7 @@ def test_a_run_of_one_round_has_the_last_temperature():
 def test_eq_6_by_hand():
     # τ = 0.5 and scores 0 and ½ ln 3: exp(0) against exp(ln 3), so one to three
     scores = np.array([0, math.log(3) / 2])
-    found = frequencies(lambda rng: Softmax().select(scores, 1, LAST, rng))
+    found = frequencies(lambda rng: draw(Softmax(), scores, 1, LAST, rng))
     assert within_four_standard_errors(found[0,], 1 / 4)
 
 
@@ -64,7 +69,7 @@ def test_draws_have_the_law_of_successive_sampling():
 
 
 def test_equal_scores_are_drawn_uniformly():
-    found = frequencies(lambda rng: Softmax().select(np.full(4, 0.3), 2, LAST, rng))
+    found = frequencies(lambda rng: draw(Softmax(), np.full(4, 0.3), 2, LAST, rng))
     assert len(found) == 12
     assert all(within_four_standard_errors(share, 1 / 12) for share in found.values())
 
@@ -102,7 +107,7 @@ def test_inclusion_weights_rise_with_the_score():
 def test_a_cohort_is_made_of_distinct_clients(scores, data):
     size = data.draw(st.integers(1, len(scores)))
     moment = Moment(data.draw(st.integers(1, 10)), 10)
-    cohort = Softmax().select(scores, size, moment, default_rng(data.draw(st.integers(0, 999))))
+    cohort = draw(Softmax(), scores, size, moment, default_rng(data.draw(st.integers(0, 999))))
     assert len(set(cohort.ids.tolist())) == size
     assert set(cohort.ids.tolist()) <= set(range(len(scores)))
     assert ((cohort.inclusion > 0) & (cohort.inclusion <= 1)).all()
@@ -115,29 +120,29 @@ def test_selection_follows_a_relabelling(scores, data):
     size = data.draw(st.integers(1, len(scores)))
     order = np.array(data.draw(st.permutations(range(len(scores)))))
     gumbel = default_rng(len(scores)).gumbel(size=len(scores))
-    cohort = Softmax().select(scores, size, LAST, noise(gumbel))
-    relabelled = Softmax().select(scores[order], size, LAST, noise(gumbel[order]))
+    cohort = draw(Softmax(), scores, size, LAST, noise(gumbel))
+    relabelled = draw(Softmax(), scores[order], size, LAST, noise(gumbel[order]))
     assert order[relabelled.ids].tolist() == cohort.ids.tolist()
     assert_allclose(relabelled.inclusion, cohort.inclusion)
 
 
 @pytest.mark.parametrize("clients", [1, 5])
 def test_where_nobody_is_left_out_the_weights_are_one(clients):
-    cohort = Softmax().select(np.linspace(0, 1, clients), clients, LAST, default_rng(0))
+    cohort = draw(Softmax(), np.linspace(0, 1, clients), clients, LAST, default_rng(0))
     assert sorted(cohort.ids.tolist()) == list(range(clients))
     assert cohort.inclusion.tolist() == [1.0] * clients
 
 
 def test_a_seed_gives_one_cohort_and_another_seed_another():
     scores = default_rng(0).random(100)
-    first, again, other = (Softmax().select(scores, 10, LAST, default_rng(seed)) for seed in (4, 4, 5))
+    first, again, other = (draw(Softmax(), scores, 10, LAST, default_rng(seed)) for seed in (4, 4, 5))
     assert first.ids.tolist() == again.ids.tolist()
     assert first.inclusion.tolist() == again.inclusion.tolist()
     assert first.ids.tolist() != other.ids.tolist()
 
 
 def test_near_the_temperature_of_zero_the_best_are_taken_in_their_order():
-    cohort = Softmax(temperature=0.01).select(np.array([0.4, 0.0, 1.0, 0.7]), 2, LAST, default_rng(0))
+    cohort = draw(Softmax(temperature=0.01), np.array([0.4, 0.0, 1.0, 0.7]), 2, LAST, default_rng(0))
     assert cohort.ids.tolist() == [2, 3]
     assert_allclose(cohort.inclusion, 1)
 
@@ -145,4 +150,4 @@ def test_near_the_temperature_of_zero_the_best_are_taken_in_their_order():
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_score_that_is_not_finite_is_rejected(bad):
     with pytest.raises(ValueError, match="not finite"):
-        Softmax().select(np.array([0.1, bad, 0.3]), 1, LAST, default_rng(0))
+        draw(Softmax(), np.array([0.1, bad, 0.3]), 1, LAST, default_rng(0))

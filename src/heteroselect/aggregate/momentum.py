@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heteroselect.compress.memory import Kept
 from heteroselect.compress.update import Update, Values
 from heteroselect.population import Reals
 
@@ -15,11 +16,25 @@ from heteroselect.population import Reals
 @dataclass(frozen=True)
 class ServerMomentum:
     momentum: float = 0.5
+    rate: float = 1.0
 
-    def step(self, state: Values, aggregate: Values) -> tuple[Values, Values]:
-        """The new momentum, and what is added to the model (here the same vector)."""
-        state = np.float32(self.momentum) * state + aggregate
-        return state, state
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        """The new state, and what is added to the model: w ← w + rate·M."""
+        momentum = np.float32(self.momentum) * state["momentum"] + aggregate if "momentum" in state else aggregate
+        return {"momentum": momentum}, momentum if self.rate == 1 else np.float32(self.rate) * momentum
+
+
+@dataclass(frozen=True)
+class Running:
+    """The server of EF21: ḡ ← ḡ + aggregate is what all clients last said, the absent included, and the model moves by
+    `rate`·ḡ (Richtárik, Sokolov, Fatkhullin, NeurIPS 2021). A part of ḡ is old: a rate of 1 overshoots where few of
+    many clients take part."""
+
+    rate: float = 1.0
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        known = state["reference"] + aggregate if "reference" in state else aggregate
+        return {"reference": known}, np.float32(self.rate) * known
 
 
 def weighted_sum(size: int, updates: Sequence[Update], weights: Reals) -> Values:

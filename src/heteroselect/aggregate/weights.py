@@ -5,25 +5,32 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Reals
+from heteroselect.population import Population, Reals
+from heteroselect.select.cohort import Cohort
 
 
 @dataclass(frozen=True)
 class ClientWeights:
     """rule `score` is eq. 13, `uniform` its ablation, `inverse` weighs each client by one over its inclusion
-    weight, so that the preference of the selection is undone (normalised, so with a small bias left).
+    weight, so that the preference of the selection is undone (normalised, so with a small bias left). `everybody`
+    gives each 1/K, as one of all clients and not of those present (EF21).
 
     `floor` δ adds δ·max S to every score: a client that was asked is then never asked in vain.
     """
 
-    rule: Literal["score", "uniform", "inverse"] = "score"
+    rule: Literal["score", "uniform", "inverse", "everybody"] = "score"
     floor: float = 0.0
 
-    def of(self, scores: Reals, inclusion: Reals) -> Reals:
+    def of(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        """Of those whose updates are in: `cohort`, by their numbers in the population."""
+        if len(scores) == 0:
+            return scores
+        if self.rule == "everybody":
+            return np.full(len(scores), 1 / len(population))
         if self.rule == "score":
             return _normalised(scores + self.floor * scores.max())
         if self.rule == "inverse":
-            return _normalised(1 / inclusion)
+            return _normalised(1 / cohort.inclusion)
         return _normalised(np.ones(len(scores)))
 
 

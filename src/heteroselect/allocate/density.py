@@ -9,14 +9,14 @@ import numpy as np
 from heteroselect.allocate.budget import Budget
 from heteroselect.allocate.waterfill import waterfill
 from heteroselect.moment import Moment
-from heteroselect.population import Reals
+from heteroselect.population import Counts, Reals
 
 BITS = 32  # of a value, as the paper counts; its position is free there
 
 
 @dataclass(frozen=True)
 class Means:
-    """What the cohort has to send with: bit/s, seconds a local step, and the round's time budget."""
+    """What clients have to send with: bit/s, seconds a local step, and the round's time budget."""
 
     bandwidth: Reals
     step_seconds: Reals
@@ -26,6 +26,10 @@ class Means:
     """N, the coordinates of an update."""
     real_bits: int | None = None
     """Bits of a value where the ceiling counts real ones, position included; None counts as the paper does."""
+
+    def only(self, ids: Counts) -> "Means":
+        """Those of some clients."""
+        return replace(self, bandwidth=self.bandwidth[ids], step_seconds=self.step_seconds[ids])
 
     def bits(self, theta: float) -> float:
         """What a kept coordinate takes of the link."""

@@ -28,6 +28,10 @@ class Update:
     def keep(vector: Values, positions: Positions) -> "Update":
         return Update(vector.size, positions, vector[positions])
 
+    @staticmethod
+    def whole(vector: Values) -> "Update":
+        return Update(vector.size, np.arange(vector.size, dtype=np.int64), vector)
+
     @property
     def is_dense(self) -> bool:
         return self.positions.size == self.size

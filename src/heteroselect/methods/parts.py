@@ -1,6 +1,7 @@
 """From settings to parts, for all methods that share them."""
 
-from heteroselect.compress import ErrorMemory, NoMemory, TopK
+from heteroselect.aggregate import ClientWeights, Running, ServerMomentum
+from heteroselect.compress import EF21, ErrorMemory, MomentumMemory, NoMemory, TopK
 from heteroselect.compress.qsgd import QSGD
 from heteroselect.compress.random_k import RandomK
 from heteroselect.compress.sign import Sign
@@ -8,8 +9,8 @@ from heteroselect.compress.stc import STC
 from heteroselect.compress.terngrad import TernGrad
 from heteroselect.compress.threshold import Threshold
 from heteroselect.compress.wangni import Wangni
-from heteroselect.method import Compressor, Memory
-from heteroselect.settings import CompressSettings
+from heteroselect.method import Compressor, Memory, ServerStep, Weigher
+from heteroselect.settings import CompressSettings, MethodSettings
 
 
 def compressor(settings: CompressSettings) -> Compressor:
@@ -39,10 +40,21 @@ def compressor(settings: CompressSettings) -> Compressor:
 def memory(settings: CompressSettings) -> Memory:
     if settings.memory == "none":
         return NoMemory()
-    return ErrorMemory(
-        settings.decay,
-        settings.decay_min,
-        settings.decay_max,
-        settings.decay_static,
-        settings.keep_unweighted,
-    )
+    if settings.memory == "ef21":
+        return EF21()
+    if settings.memory == "momentum":
+        return MomentumMemory(settings.memory_momentum)
+    return ErrorMemory(settings.decay, settings.decay_min, settings.decay_max, settings.decay_static)
+
+
+def weigher(settings: MethodSettings) -> Weigher:
+    """EF21 sums over all clients, the absent ones included: each of them is one of K."""
+    if settings.compress.memory == "ef21":
+        return ClientWeights("everybody")
+    return ClientWeights(settings.aggregate.weights, settings.aggregate.weight_floor)
+
+
+def server(settings: MethodSettings) -> ServerStep:
+    if settings.compress.memory == "ef21":
+        return Running(settings.aggregate.rate)
+    return ServerMomentum(settings.aggregate.momentum, settings.aggregate.rate)

@@ -9,17 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Reals
-
-
-@dataclass(frozen=True)
-class Cohort:
-    """Who takes part, in the order drawn; `inclusion` are the weights that make a sum over the cohort,
-    divided by them, an unbiased estimate of the sum over all clients; `tau` is the temperature, if any."""
-
-    ids: Counts
-    inclusion: Reals
-    tau: float | None = None
+from heteroselect.population import Reals
+from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)
@@ -33,9 +24,9 @@ class Softmax:
         """τ(t) = τ₀(1 − 0.5·min(t/T, 1))   (below eq. 6)"""
         return self.temperature * (1 - self.decay * moment.progress)
 
-    def select(self, scores: Reals, size: int, moment: Moment, rng: np.random.Generator) -> Cohort:
-        tau = self.tau(moment)
-        return replace(gumbel_top(scores / tau, size, rng), tau=tau)
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        tau = self.tau(here.moment)
+        return replace(gumbel_top(scores / tau, here.size, here.rng), tau=tau)
 
 
 def gumbel_top(logits: Reals, size: int, rng: np.random.Generator) -> Cohort:

@@ -6,7 +6,7 @@ workers there are; two workers do twice the steps of one because torch releases 
 
 import math
 import queue
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -14,7 +14,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from heteroselect.client import Client, Task
+from heteroselect.client import Client, Pending, Task
+from heteroselect.compress import Kept
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples
 from heteroselect.errors import HeteroSelectError
@@ -46,10 +47,13 @@ class Simulator:
         threads: int = 1,
         device: str = "cpu",
         together: bool = True,
+        kept: MutableMapping[int, Kept] | None = None,
     ) -> None:
         self.together = together
         self._cohorts: dict[int, Together] = {}
         self.clients, self.test, self.task, self.method, self.metric = clients, test, task, method, metric
+        self.kept: MutableMapping[int, Kept] = {} if kept is None else kept
+        self._pending: dict[int, Pending] = {}
         self._models: queue.SimpleQueue[FlatModel] = queue.SimpleQueue()
         for _ in range(threads):
             model = FlatModel(module, device)
@@ -75,15 +79,25 @@ class Simulator:
         return self._map(weights, lambda q, model: self.clients[q.client].loss(q, model, self.task), questions)
 
     def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]:
-        if self._together_may_fit():
-            uploads = self._train_together(weights, orders)
-            if uploads is not None:
-                return uploads
+        answers = self._train_together(weights, orders) if self._together_may_fit() else None
+        if answers is None:
+            answers = self._map(weights, self._train, orders)
+        self._pending = {upload.client: pending for upload, pending in answers}
+        return [upload for upload, _ in answers]
 
-        def work(order: Order, model: FlatModel) -> Upload:
-            return self.clients[order.client].train(order, model, self.task, self.method)
+    def _train(self, order: Order, model: FlatModel) -> tuple[Upload, Pending]:
+        kept = self.kept.get(order.client, {})
+        return self.clients[order.client].train(order, model, self.task, self.method, kept)
 
-        return self._map(weights, work, orders)
+    def settle(self, used: Collection[int]) -> None:
+        """What every client keeps, now that it is known what arrived."""
+        pending, self._pending = self._pending, {}
+
+        def work(client: int) -> Kept:
+            return pending[client].settle(self.method, client in used)
+
+        for client, kept in zip(pending, self._pool.map(work, pending), strict=True):
+            self.kept[client] = kept
 
     def _together_may_fit(self) -> bool:
         """Small models that neither draw random numbers nor hold statistics, on data that is not augmented; and not
@@ -93,7 +107,7 @@ class Simulator:
             return False
         return self.together and self._layout.size <= SMALL and self.task.draws == Draws() and not augmented
 
-    def _train_together(self, weights: Weights, orders: Sequence[Order]) -> list[Upload] | None:
+    def _train_together(self, weights: Weights, orders: Sequence[Order]) -> list[tuple[Upload, Pending]] | None:
         """All clients in one graph; None where that would not give the bits of training one by one."""
         solver, clients = self.method.train, [self.clients[order.client] for order in orders]
         with self._borrowed() as model:
@@ -117,12 +131,13 @@ class Simulator:
             cohort.vector.copy_(weights.vector)
             losses = solver.run(cohort, self.task.loss, lambda: next(batches), [order.rate for order in orders])
 
-        def work(row: int, model: FlatModel) -> Upload:
+        def work(row: int, model: FlatModel) -> tuple[Upload, Pending]:
             start = model.vector.clone()
             model.vector.copy_(cohort.vector[row])
             model.module.train()
             loss = float(losses[row])
-            return clients[row].send(orders[row], start, model, streams[row], loss, self.task, self.method)
+            order, kept = orders[row], self.kept.get(orders[row].client, {})
+            return clients[row].send(order, start, model, streams[row], loss, self.task, self.method, kept)
 
         return self._map(weights, work, range(len(orders)))
 

@@ -6,9 +6,10 @@ from heteroselect.population import Reals
 from heteroselect.streams import Streams
 from heteroselect.world.clock import Clock, Speeds
 from heteroselect.world.devices import Devices
+from heteroselect.world.faults import Event, Faults
 from heteroselect.world.links import Links
 
-__all__ = ["Clock", "Devices", "Links", "Speeds", "World"]
+__all__ = ["Clock", "Devices", "Event", "Faults", "Links", "Speeds", "World"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class World:
     budget_seconds: float
     downlinks: Links = Links(5.0, 25.0)
     clock: Clock = Clock()
+    faults: Faults = Faults()
 
     def speeds(self, losses: Reals, streams: Streams, round: int) -> Speeds:
         """Drawn anew for each round, after the selection."""

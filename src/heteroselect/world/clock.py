@@ -33,17 +33,27 @@ class Clock:
 
     def seconds(self, sent: Messages, speeds: Speeds, steps: int, scoring_batches: int) -> float:
         """A round lasts until its slowest client has done all that is charged."""
+        training = float(self.answers(sent, speeds, steps).max())
+        return training + self.beside(sent, speeds, scoring_batches)
+
+    def answers(self, sent: Messages, speeds: Speeds, steps: int) -> Reals:
+        """After how many seconds each of the selected has answered, from the moment it was told to train."""
         ids = sent.selected
-        compute = steps * speeds.step_seconds[ids]
+        compute: Reals = steps * speeds.step_seconds[ids]
         if self.charge == "paper":
-            return float((upload_seconds(sent.densities, speeds.up[ids], sent.size) + compute).max())
-        upload = 8 * np.array(sent.payloads) / speeds.up[ids]
+            return upload_seconds(sent.densities, speeds.up[ids], sent.size) + compute
+        upload: Reals = 8 * np.array(sent.payloads) / speeds.up[ids]
         if self.charge == "uplink":
-            return float((upload + compute).max())
+            return upload + compute
         fetched = np.isin(ids, sent.asked)  # whoever was scored has the model already
         download = np.where(fetched, 0.0, 8 * sent.model / speeds.down[ids])
-        training = float((download + compute + upload).max())
-        return self._scoring(sent, speeds, scoring_batches) + training + self._calibration(sent, speeds)
+        return download + compute + upload
+
+    def beside(self, sent: Messages, speeds: Speeds, scoring_batches: int) -> float:
+        """Scoring before and calibration after the training, where they are charged for."""
+        if self.charge != "everything":
+            return 0.0
+        return self._scoring(sent, speeds, scoring_batches) + self._calibration(sent, speeds)
 
     def _scoring(self, sent: Messages, speeds: Speeds, batches: int) -> float:
         """Until the slowest client asked has the model, has run it forwards and has answered."""

@@ -1,0 +1,44 @@
+"""What a selector is told, and what it answers."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from heteroselect.allocate.density import Means
+from heteroselect.compress.memory import Kept
+from heteroselect.moment import Moment
+from heteroselect.population import Counts, Population, Reals
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Who takes part, in the order drawn: places in the list of scores, as the selector sees it.
+
+    `inclusion` are the weights that make a sum over the cohort, divided by them, an unbiased estimate of the sum
+    over all clients; `tau` is the temperature, if any. `share` is how much each speaks for, where the selection
+    itself says so. `state` is what the selector wants to find again next round.
+    """
+
+    ids: Counts
+    inclusion: Reals
+    tau: float | None = None
+    share: Reals | None = None
+    state: Kept = field(default_factory=dict)
+
+    def only(self, places: Counts) -> "Cohort":
+        """Some of them."""
+        share = None if self.share is None else self.share[places]
+        return replace(self, ids=self.ids[places], inclusion=self.inclusion[places], share=share)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Where a selector stands: how many it may take, the round, and randomness of its own; what the server knows of
+    those who may be selected; their links and devices, where the method asked for them; and what it noted itself."""
+
+    size: int
+    moment: Moment
+    rng: np.random.Generator
+    population: Population
+    means: Means | None = None
+    state: Kept = field(default_factory=dict)

@@ -1,0 +1,31 @@
+"""The screen: what is orders of magnitude too long is refused, what is merely long is not."""
+
+import numpy as np
+import pytest
+
+from heteroselect.aggregate import Screen
+from heteroselect.compress.update import Update
+
+
+def of(*lengths: float) -> dict[int, Update]:
+    return {k: Update.whole(np.array([0, length], np.float32)) for k, length in enumerate(lengths)}
+
+
+def test_the_median_of_the_cohort_is_the_measure() -> None:
+    assert Screen(10).refused(of(1, 2, 3, 30.1, 20)) == {3}
+    assert Screen(10).refused(of(1, 2, 3, 29.9, 20)) == set()
+
+
+@pytest.mark.parametrize("bound", [100.0, 3.0])
+def test_a_million_times_too_long_is_never_believed(bound: float) -> None:
+    assert Screen(bound).refused(of(1, 1.5, 2, 1e6, 0.1)) == {3}
+
+
+def test_zero_believes_everybody() -> None:
+    assert Screen(0).refused(of(1, 1, 1e9)) == set()
+
+
+def test_two_have_no_majority_and_silence_is_no_measure() -> None:
+    assert Screen().refused(of(1, 1e9)) == set()
+    assert Screen().refused(of(0, 0, 5)) == set()
+    assert Screen().refused({}) == set()
