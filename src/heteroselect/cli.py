@@ -1,7 +1,9 @@
-"""The command line: run · show · replay · data · presets · methods · settings."""
+"""The command line: run · resume · show · replay · data · presets · methods · settings."""
 
 import json
+import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,10 +18,21 @@ from heteroselect.config import load, parse_changes, presets, to_toml
 from heteroselect.data import download, sources
 from heteroselect.errors import HeteroSelectError
 from heteroselect.experiment import prepare
-from heteroselect.folder import CONFIG, ROUNDS, SUMMARY, RunFolder, numbered, read_rounds, read_summary
+from heteroselect.folder import (
+    CONFIG,
+    ROUNDS,
+    SUMMARY,
+    RunFolder,
+    finished,
+    locked,
+    numbered,
+    read_rounds,
+    read_summary,
+)
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
-from heteroselect.run import Line, choose_device, choose_threads, play, settings_of
+from heteroselect.run import Line, Result, choose_device, choose_threads, play, settings_of
+from heteroselect.run import resume as resume_run
 from heteroselect.settings import Config, describe
 from heteroselect.version import __version__
 
@@ -87,16 +100,56 @@ def run(
     experiment = prepare(config, device=chosen)
     path = out_dir or numbered(Path("runs"), f"{Path(experiment.federation.name).stem}-{config.method.name}")
     folder = RunFolder.create(path, to_toml(experiment.config))
-    with _watching(config, quiet=quiet) as watch:
+    with locked(path), _terminable(), _watching(config, quiet=quiet) as watch:
         result = play(experiment, folder, threads=workers, device=chosen, watch=watch)
+    _print_result(result, path, as_json=as_json, quiet=quiet)
+
+
+@app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run that was killed or interrupted.")],
+    threads: Annotated[int | None, typer.Option(help="Clients at a time; the result does not depend on it.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
+) -> None:
+    """Go on with a run from its last checkpoint, to the same bits."""
+    over = finished(folder)
+    config = load(folder / CONFIG, methods=methods.SETTINGS) if (folder / CONFIG).is_file() else Config()
+
+    def warn(text: str) -> None:
+        err.print(f"heteroselect: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+    with _terminable(), _watching(config, quiet=quiet or over) as watch:
+        result = resume_run(folder, threads=threads, watch=watch, warn=warn)
+    if over and not as_json:
+        err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
+    _print_result(result, folder, as_json=as_json, quiet=quiet)
+
+
+def _print_result(result: Result, path: Path, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
-        out.print(tables.result_table(result.summary, config.paper))
+        out.print(tables.result_table(result.summary, result.config.paper))
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":
-        err.print(f"interrupted after round {len(result.rounds)}; the folder {path} is valid.", soft_wrap=True)
+        done = len(result.rounds)
+        err.print(f"interrupted after round {done}; `heteroselect resume {path}` goes on.", soft_wrap=True)
         raise typer.Exit(130)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """A polite request to end (SIGTERM) is met like Ctrl-C: with a checkpoint and a valid folder."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -129,7 +182,7 @@ def _watching(config: Config, *, quiet: bool) -> Any:
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task(f"round 1/{last}", total=last)
-        yield lambda line: progress.update(task, advance=1, description=text(line))
+        yield lambda line: progress.update(task, completed=line["round"], description=text(line))
 
 
 @app.command()

@@ -1,9 +1,12 @@
 """The run folder: config.toml, rounds.jsonl, summary.json and model.safetensors. Other tools read these."""
 
 import contextlib
+import fcntl
 import json
 import os
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -26,29 +29,47 @@ class RunFolder:
     def refuse_taken(path: Path) -> None:
         """Nothing is ever overwritten."""
         taken = [name for name in (CONFIG, ROUNDS, SUMMARY, MODEL) if (path / name).exists()]
-        if taken:
-            raise HeteroSelectError(
-                f"--out: {path} already holds a run ({taken[0]}); allowed is a new or an empty folder."
-            )
+        if not taken:
+            return
+        text = f"--out: {path} already holds a run ({taken[0]}); allowed is a new or an empty folder"
+        if not finished(path):
+            text += f", and `heteroselect resume {path}` goes on with this one from its last checkpoint"
+        raise HeteroSelectError(text + ".")
 
     @staticmethod
     def create(path: Path, config: str) -> "RunFolder":
         RunFolder.refuse_taken(path)
-        with _for_people(path):
+        with for_people(path):
             path.mkdir(parents=True, exist_ok=True)
             folder = RunFolder(path)
             folder.write(CONFIG, config.encode())
             folder._rounds = (path / ROUNDS).open("x", encoding="utf-8")
         return folder
 
+    @staticmethod
+    def reopen(path: Path, rounds: int) -> "RunFolder":
+        """Go on after `rounds` rounds: what was written of later ones is cut."""
+        with for_people(path):
+            lines = (path / ROUNDS).read_bytes().splitlines(keepends=True)[:rounds] if (path / ROUNDS).exists() else []
+            folder = RunFolder(path)
+            folder.write(ROUNDS, b"".join(lines))
+            folder._rounds = (path / ROUNDS).open("a", encoding="utf-8")
+        return folder
+
     def add_round(self, line: dict[str, Any]) -> None:
         assert self._rounds is not None
-        with _for_people(self.path):
+        with for_people(self.path):
             self._rounds.write(json.dumps(line, allow_nan=False) + "\n")
             self._rounds.flush()
 
+    def sync(self) -> None:
+        """The rounds so far are on the disk when this returns."""
+        assert self._rounds is not None
+        with for_people(self.path):
+            os.fsync(self._rounds.fileno())
+
     def finish(self, summary: dict[str, Any], model: dict[str, Tensor]) -> None:
-        with _for_people(self.path):
+        with for_people(self.path):
             self.write(MODEL, save(model))
             self.write(SUMMARY, (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())
         self.close()
@@ -59,21 +80,30 @@ class RunFolder:
             self._rounds = None
 
     def write(self, name: str, content: bytes) -> None:
-        """All or nothing: a reader never sees half a file."""
-        partial = self.path / f".{name}.partial"
-        try:
-            with partial.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self.path / name)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(self.path / name, content)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """All or nothing: a reader never sees half a file, and after a return it is on the disk."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the new name too
+    finally:
+        os.close(folder)
 
 
 def numbered(parent: Path, label: str) -> Path:
     """A folder of its own under `parent`, made at once so that two runs never share one."""
-    with _for_people(parent):
+    with for_people(parent):
         parent.mkdir(parents=True, exist_ok=True)
         taken = [int(found[1]) for p in parent.iterdir() if (found := re.match(r"(\d+)", p.name))]
         number = max(taken, default=0) + 1
@@ -89,13 +119,61 @@ def read_rounds(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (path / ROUNDS).read_text(encoding="utf-8").splitlines()]
 
 
+def whole_rounds(path: Path) -> list[dict[str, Any]]:
+    """The rounds of a run that was killed: all lines up to the first that is torn."""
+    lines: list[dict[str, Any]] = []
+    if (path / ROUNDS).exists():
+        for text in (path / ROUNDS).read_bytes().split(b"\n")[:-1]:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                break
+            if not isinstance(line, dict) or line.get("round") != len(lines) + 1:
+                break
+            lines.append(line)
+    return lines
+
+
+def read_name(path: Path) -> str:
+    """The name of the method in a folder's config, whether it is known or somebody's own."""
+    try:
+        name: str = tomllib.loads((path / CONFIG).read_text(encoding="utf-8"))["method"]["name"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HeteroSelectError(f"config: {path / CONFIG} is damaged ({error}).") from error
+    return name
+
+
+def finished(path: Path) -> bool:
+    """Whether the run in a folder has come to its end, and not just to an interruption."""
+    try:
+        return bool(read_summary(path)["status"] != "interrupted")
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def read_summary(path: Path) -> dict[str, Any]:
     summary: dict[str, Any] = json.loads((path / SUMMARY).read_text(encoding="utf-8"))
     return summary
 
 
 @contextlib.contextmanager
-def _for_people(path: Path) -> Any:
+def locked(path: Path) -> Iterator[None]:
+    """No second process works in the folder meanwhile; the lock goes with the process, however that ends."""
+    with for_people(path):
+        handle = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise HeteroSelectError(f"resume: another process is at work in {path}; wait for it to end.") from error
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def for_people(path: Path) -> Iterator[None]:
+    """What the disk refuses, in one sentence."""
     try:
         yield
     except OSError as error:

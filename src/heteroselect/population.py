@@ -1,5 +1,6 @@
 """What the server knows of all K clients, and nothing it could not know."""
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +27,7 @@ class Population:
     counts: Counts
     last_round: Counts
     reported: Reals
-    uploads: dict[int, Update] = field(default_factory=dict)
+    uploads: MutableMapping[int, Update] = field(default_factory=dict)
     consensus: Values | None = None
 
     @staticmethod
@@ -48,11 +49,17 @@ class Population:
         self.last_round[ids] = round
 
     def received(self, client: int, update: Update, loss: float = np.nan) -> None:
-        self.uploads[client] = update
+        """Only positions and values are kept, and positions in half the space where they fit."""
+        positions = update.positions
+        if not update.is_dense and update.size < 2**31:
+            positions = positions.astype(np.int32)
+        self.uploads[client] = Update(update.size, positions, update.values)
         self.reported[client] = loss
 
     def only(self, ids: Counts) -> "Population":
         """What is known of some of them."""
+        if len(ids) == len(self):
+            return self
         return Population(
             sizes=self.sizes[ids],
             losses=self.losses[ids],

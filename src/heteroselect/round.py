@@ -51,6 +51,8 @@ class Server:
     population: Population
     state: Kept = field(default_factory=dict)
     notes: Kept = field(default_factory=dict)
+    round: int = 0
+    """The round that all of this is after; −1 for the moment in which it changes."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,8 @@ def play_round(
         state=server.notes,
     )
     drawn = method.select.select(scores.total, here)
-    server.notes = drawn.state
     cohort, score = replace(drawn, ids=scores.ids[drawn.ids]), scores.total[drawn.ids]
     ids = cohort.ids
-    population.selected(ids, t)
 
     # allocate (eqs 7 and 8), and with it everything else a client is told (eqs 9 and 12)
     allocation = method.allocate.allocate(score, means.only(ids), moment)
@@ -144,21 +144,19 @@ def play_round(
     places = places[np.argsort(ids[places])]
     weights = np.zeros(len(ids))
     weights[places] = method.weigh.of(score[places], cohort.only(places), population)
+    model, state, aggregate = server.weights, server.state, None
     if len(places):
         aggregate = weighted_sum(size, [heard.updates[int(k)] for k in ids[places]], weights[places])
-        server.state, step = method.server.step(server.state, aggregate)
-        server.weights = Weights(server.weights.vector + torch.from_numpy(step), server.weights.buffers)
-        population.agree(signal(Update.whole(aggregate), method, streams).values, method.consensus_keep)
-    for client, update in heard.updates.items():
-        population.received(client, signal(update, method, streams), uploads[client].loss)
-    engine.settle({int(k) for k in ids[places] if not method.keep_unweighted or weights[ids == k][0] > 0})
-    sent = replace(heard.sent, calibrated=recalibrate(t, server, method, engine, ids[np.sort(places)]))
+        state, step = method.server.step(state, aggregate)
+        model = Weights(model.vector + torch.from_numpy(step), model.buffers)
+    model, calibrated = recalibrate(t, model, population, method, engine, ids[np.sort(places)])
+    sent = replace(heard.sent, calibrated=calibrated)
 
     # record
     kept = [upload.memory for upload in uploads.values()]
-    return Record(
+    record = Record(
         round=t,
-        accuracy=engine.evaluate(server.weights) if evaluate else None,
+        accuracy=engine.evaluate(model) if evaluate else None,
         loss_mean=float(population.losses.mean()) if np.isfinite(population.losses).all() else None,
         selected=ids.tolist(),
         scores=score.tolist(),
@@ -175,6 +173,18 @@ def play_round(
         score_parts={name: float(part.mean()) for name, part in scores.parts.items()},
         events=heard.events,
     )
+
+    # move on, all at once: a round that is interrupted before here has not happened
+    server.round = -1
+    server.weights, server.state, server.notes = model, state, drawn.state
+    population.selected(ids, t)
+    for client, update in heard.updates.items():
+        population.received(client, signal(update, method, streams), uploads[client].loss)
+    if aggregate is not None:
+        population.agree(signal(Update.whole(aggregate), method, streams).values, method.consensus_keep)
+    engine.settle({int(ids[place]) for place in places if weights[place] > 0 or not method.keep_unweighted})
+    server.round = t
+    return record
 
 
 @dataclass(frozen=True)
@@ -252,16 +262,19 @@ def stress(t: int, server: Server, method: Method, engine: Engine, world: World)
     return observe(t, np.arange(len(losses)), server, method, engine)
 
 
-def recalibrate(t: int, server: Server, method: Method, engine: Engine, ids: Counts) -> list[Calibrated]:
-    """Measure batch-norm statistics for the new model at the first clients drawn; who did how much of it."""
-    if not server.weights.has_statistics:
-        return []
-    done, size = [], method.train.batch
-    available = [-(-int(server.population.sizes[k]) // size) for k in ids]
+def recalibrate(
+    t: int, model: Weights, population: Population, method: Method, engine: Engine, ids: Counts
+) -> tuple[Weights, list[Calibrated]]:
+    """Measure batch-norm statistics for the new model at the first clients heard; who did how much of it."""
+    done: list[Calibrated] = []
+    if not model.has_statistics or len(ids) == 0:
+        return model, done
+    size = method.train.batch
+    available = [-(-int(population.sizes[k]) // size) for k in ids]
     for client, batches in zip(ids, method.calibrate.plan(available), strict=False):
         if batches:
-            buffers = engine.calibrate(server.weights, Calibrate(int(client), t, batches, size))
+            buffers = engine.calibrate(model, Calibrate(int(client), t, batches, size))
             answer = sum(buffer.numel() * buffer.element_size() for buffer in buffers.values())
             done.append(Calibrated(int(client), batches, answer))
-            server.weights = Weights(server.weights.vector, buffers)
-    return done
+            model = Weights(model.vector, buffers)
+    return model, done

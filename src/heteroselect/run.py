@@ -2,7 +2,9 @@
 
 import os
 import platform
+import shutil
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from heteroselect import methods
@@ -18,12 +21,24 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, client_accuracies, worst_tenth
 from heteroselect.experiment import Experiment, prepare
 from heteroselect.flat import FlatModel, Loss, Weights
-from heteroselect.folder import RunFolder
+from heteroselect.folder import (
+    CONFIG,
+    MODEL,
+    RunFolder,
+    finished,
+    for_people,
+    locked,
+    read_name,
+    read_rounds,
+    read_summary,
+)
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.round import Record, play_round
 from heteroselect.settings import Config, MethodSettings
+from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
+from heteroselect.simulate.progress import STORE, Pace, Progress, find_latest
 from heteroselect.version import __version__
 
 Line = dict[str, Any]
@@ -94,8 +109,11 @@ def run(
         metric=metric,
         device=device,
     )
-    folder = RunFolder.create(Path(out), to_toml(experiment.config)) if out is not None else None
-    return play(experiment, folder, threads=threads, device=device, watch=watch)
+    if out is None:
+        return play(experiment, None, threads=threads, device=device, watch=watch)
+    folder = RunFolder.create(Path(out), to_toml(experiment.config))
+    with locked(folder.path):
+        return play(experiment, folder, threads=threads, device=device, watch=watch)
 
 
 def _method_settings(config: str | Path | Mapping[str, Any] | Config, changes: Mapping[str, Any]) -> str | None:
@@ -115,6 +133,47 @@ def settings_of(
     return load(source, methods=methods.SETTINGS, method=method, changes=changes)
 
 
+def resume(
+    folder: str | Path,
+    *,
+    model: Callable[[], nn.Module] | nn.Module | None = None,
+    data: Any = None,
+    test: Any = None,
+    method: Method | Callable[[MethodSettings], Method] | None = None,
+    loss: Loss | None = None,
+    metric: Metric | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    watch: Callable[[Line], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Result:
+    """Go on with a run that was killed or interrupted, from its last checkpoint, to the same bits.
+
+    A model, data, loss, metric or method of one's own has to be handed over again. A run that has come to its end
+    is read from its folder.
+    """
+    path = Path(folder)
+    if not (path / CONFIG).is_file():
+        raise HeteroSelectError(f"resume: {path} is no run folder; it needs {CONFIG}.")
+    named: dict[str, dict[str, Any]] = {} if method is None else {read_name(path): {}}
+    config = load(path / CONFIG, methods={**named, **methods.SETTINGS})
+    if finished(path):
+        return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+    device = choose_device(device)
+    threads = choose_threads(threads, device)
+    experiment = prepare(
+        config, model=model, data=data, test=test, method=method, loss=loss, metric=metric, device=device
+    )
+    with locked(path):
+        found = find_latest(experiment, path, warn or _warn)
+        opened = RunFolder.reopen(path, len(found[0].lines))
+        return play(experiment, opened, threads=threads, device=device, watch=watch, found=found)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=3)
+
+
 def play(
     experiment: Experiment,
     folder: RunFolder | None,
@@ -122,14 +181,30 @@ def play(
     threads: int,
     device: str = "cpu",
     watch: Callable[[Line], None] | None = None,
+    found: tuple[Progress, Checkpoints] | None = None,
 ) -> Result:
-    """All rounds. Interrupted by Ctrl-C, it closes the folder after the last whole round."""
-    config, server, began = experiment.config, experiment.server(), time.perf_counter()
-    lines: list[Line] = []
-    status, weights = "finished", server.weights
-    with closing(folder) if folder else nullcontext(), _simulator(experiment, threads, device) as engine:
+    """All rounds, or all that are left after those `found`. Interrupted by Ctrl-C, it closes the folder after the last
+    whole round, with a checkpoint."""
+    config, path = experiment.config, folder.path if folder else None
+    progress, checkpoints = found or (Progress.start(experiment, path), Checkpoints(path) if path else None)
+    lines, server, pace = progress.lines, progress.server, Pace(config.simulate)
+    status, weights, changed, before = "finished", server.weights, set[int](), progress.seconds
+    began = time.perf_counter()
+
+    def save() -> None:
+        if folder and checkpoints and changed:
+            progress.seconds = before + time.perf_counter() - began
+            folder.sync()
+            with for_people(folder.path):
+                progress.save(checkpoints, changed)
+            changed.clear()
+            pace.done()
+
+    with closing(folder) if folder else nullcontext(), _simulator(experiment, threads, device, progress) as engine:
         try:
-            for t in range(1, config.last_round + 1):
+            for t in range(len(lines) + 1, config.last_round + 1):
+                if _reached(lines, config):
+                    break
                 record = play_round(
                     Moment(t, config.rounds),
                     server,
@@ -144,25 +219,37 @@ def play(
                 if folder:
                     folder.add_round(line)
                 lines.append(line)
+                changed.update(record.selected)
                 weights = server.weights
                 if watch:
-                    watch(lines[-1])
-                if config.stop_at_target and _held(lines, config.target) >= config.stop_at_target:
-                    status = "stopped at target"
-                    break
+                    watch(line)
+                if pace.due(t) and t < config.last_round:
+                    save()
         except KeyboardInterrupt:
             status = "interrupted"
+            if server.round == len(lines):  # else it was caught while it moved on, and the last checkpoint stands
+                save()
+        if status == "finished" and _reached(lines, config):
+            status = "stopped at target"
         summary = _summary(experiment, lines, weights) | {
             **_client_figures(experiment, engine, weights),
             "status": status,
-            "wall_seconds": time.perf_counter() - began,
+            "wall_seconds": before + time.perf_counter() - began,
             "environment": _environment(threads, device),
         }
     flat = FlatModel(experiment.module)
     flat.load(weights)
     if folder:
         folder.finish(summary, flat.state_dict())
-    return Result(config, summary, lines, flat.state_dict(), folder.path if folder else None)
+        if checkpoints and status != "interrupted":
+            checkpoints.clear()
+        shutil.rmtree(folder.path / STORE, ignore_errors=True)
+    return Result(config, summary, lines, flat.state_dict(), path)
+
+
+def _reached(lines: Sequence[Line], config: Config) -> bool:
+    """Whether the run may end here because the target was held long enough."""
+    return bool(lines and config.stop_at_target and _held(lines, config.target) >= config.stop_at_target)
 
 
 def choose_threads(number: int | None, device: str = "cpu") -> int:
@@ -186,7 +273,7 @@ def choose_device(name: str | None) -> str:
     return name or ("cuda" if available else "cpu")
 
 
-def _simulator(experiment: Experiment, threads: int, device: str) -> Simulator:
+def _simulator(experiment: Experiment, threads: int, device: str, progress: Progress) -> Simulator:
     return Simulator(
         experiment.module,
         experiment.clients(),
@@ -196,6 +283,7 @@ def _simulator(experiment: Experiment, threads: int, device: str) -> Simulator:
         experiment.metric,
         threads=threads,
         device=device,
+        kept=progress.kept,
     )
 
 

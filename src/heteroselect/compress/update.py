@@ -1,7 +1,7 @@
 """A sparse update: the kept coordinates of a vector and where they stood."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class Update:
 
     @staticmethod
     def whole(vector: Values) -> "Update":
-        return Update(vector.size, np.arange(vector.size, dtype=np.int64), vector)
+        return Update(vector.size, everywhere(vector.size), vector)
 
     @property
     def is_dense(self) -> bool:
@@ -58,6 +58,14 @@ class Update:
     def dot(self, vector: Values) -> float:
         picked = vector if self.is_dense else vector[self.positions]
         return dot(self.values, picked)
+
+
+@lru_cache(maxsize=2)
+def everywhere(size: int) -> Positions:
+    """All positions of a vector, shared by all dense updates of its size."""
+    positions = np.arange(size, dtype=np.int64)
+    positions.flags.writeable = False
+    return positions
 
 
 def to_float32(values: NDArray[Any]) -> Values:

@@ -20,7 +20,7 @@ def sketch(update: Update, cells: int, streams: Streams) -> Update:
     if not update.is_dense:
         cell, sign = cell[update.positions], sign[update.positions]
     sums = np.bincount(cell, weights=sign * update.values, minlength=cells)
-    return Update(cells, np.arange(cells, dtype=np.int64), sums.astype(np.float32))
+    return Update.whole(sums.astype(np.float32))
 
 
 @lru_cache(maxsize=2)

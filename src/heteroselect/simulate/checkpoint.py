@@ -1,0 +1,163 @@
+"""Checkpoints: the whole state of a run on disk, such that a kill at any moment costs at most the time since the last.
+
+A checkpoint is a manifest that names its files and their SHA-256. What belongs to the server is one file; what
+belongs to a client is a file of its own, written only in the rounds after which it has changed. Files are never
+changed once written, and the manifest comes last: a checkpoint is either whole or does not exist. The newest two are
+kept, and the older one is used where the newer one is damaged.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from heteroselect.folder import write_whole
+
+FOLDER, VERSION, KEPT = "checkpoint", 1, 2
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class DamagedError(ValueError):
+    """A checkpoint that is not what was written."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state after `round`: the server's arrays, which clients have some, and facts that are no arrays."""
+
+    round: int
+    server: Arrays
+    clients: list[int]
+    facts: dict[str, Any]
+
+
+class Checkpoints:
+    """The checkpoints of one run."""
+
+    def __init__(self, run: Path) -> None:
+        self.folder = run / FOLDER
+        self._clients: dict[int, str] = {}
+        self._digests: dict[str, str] = {}
+
+    def save(
+        self,
+        round: int,
+        server: Arrays,
+        clients: Mapping[int, Arrays],
+        changed: Collection[int],
+        facts: Mapping[str, Any],
+    ) -> None:
+        """Write what has changed, then the manifest, then remove what no checkpoint needs any more."""
+        self.folder.mkdir(exist_ok=True)
+        for client in sorted(changed):
+            if client in clients:
+                name = f"client-{client:06d}-{round:06d}.safetensors"
+                self._write(name, save({key: np.asarray(a, order="C") for key, a in clients[client].items()}))
+                self._clients[client] = name
+        name = f"server-{round:06d}.safetensors"
+        self._write(name, save({key: np.asarray(a, order="C") for key, a in server.items()}))
+        needed = {name, *self._clients.values()}
+        content = {
+            "version": VERSION,
+            "round": round,
+            "server": name,
+            "clients": {str(client): file for client, file in self._clients.items()},
+            "files": {file: self._digests[file] for file in sorted(needed)},
+            "facts": dict(facts),
+        }
+        text = json.dumps(content, allow_nan=False)
+        self._write(_manifest(round), json.dumps({"sha256": _sha256(text.encode()), "content": text}).encode())
+        self._sweep(keep=self.rounds()[:KEPT])
+
+    def rounds(self) -> list[int]:
+        """After which rounds there is a checkpoint, the newest first."""
+        if not self.folder.is_dir():
+            return []
+        found = [p.name.removeprefix("manifest-").removesuffix(".json") for p in self.folder.glob("manifest-*.json")]
+        return sorted((int(number) for number in found if number.isdigit()), reverse=True)
+
+    def load(self, round: int) -> Checkpoint:
+        """The checkpoint after `round`, every byte of it checked, or DamagedError; `client` gives what is a client's."""
+        content = self._content(round)
+        for name, digest in content["files"].items():
+            self._bytes(name, digest)
+        self._digests = dict(content["files"])
+        self._clients = {int(client): name for client, name in content["clients"].items()}
+        return Checkpoint(round, self._arrays(content["server"]), list(self._clients), content["facts"])
+
+    def client(self, client: int) -> Arrays:
+        """What the checkpoint loaded last holds of a client."""
+        return self._arrays(self._clients[client])
+
+    def forget(self, round: int) -> None:
+        """Remove a checkpoint that turned out to be damaged."""
+        (self.folder / _manifest(round)).unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Remove them all: the run has ended."""
+        self._sweep(keep=[])
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _content(self, round: int) -> dict[str, Any]:
+        try:
+            outer = json.loads((self.folder / _manifest(round)).read_bytes())
+            text = outer["content"]
+            if _sha256(text.encode()) != outer["sha256"]:
+                raise DamagedError("its manifest is not what was written")
+            content: dict[str, Any] = json.loads(text)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedError(f"its manifest cannot be read ({error})") from error
+        if content["version"] != VERSION:
+            raise DamagedError(f"it has version {content['version']}, not {VERSION}")
+        return content
+
+    def _arrays(self, name: str) -> Arrays:
+        try:
+            arrays: Arrays = load(self._bytes(name, self._digests[name]))
+        except SafetensorError as error:
+            raise DamagedError(f"{name} cannot be read ({error})") from error
+        return arrays
+
+    def _bytes(self, name: str, digest: str) -> bytes:
+        try:
+            data = (self.folder / name).read_bytes()
+        except OSError as error:
+            raise DamagedError(f"{name} cannot be read ({error.strerror})") from error
+        if _sha256(data) != digest:
+            raise DamagedError(f"{name} is not what was written")
+        return data
+
+    def _write(self, name: str, data: bytes) -> None:
+        self._digests[name] = _sha256(data)
+        write_whole(self.folder / name, data)
+
+    def _sweep(self, keep: list[int]) -> None:
+        """Remove what none of the checkpoints to keep refers to."""
+        needed: set[str] = set()
+        for round in keep:
+            needed.add(_manifest(round))
+            try:
+                needed.update(self._content(round)["files"])
+            except DamagedError:
+                continue
+        for file in self.folder.glob("*") if self.folder.is_dir() else ():
+            if file.name not in needed:
+                file.unlink(missing_ok=True)
+        self._digests = {name: digest for name, digest in self._digests.items() if name in needed}
+
+
+def _manifest(round: int) -> str:
+    return f"manifest-{round:06d}.json"
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

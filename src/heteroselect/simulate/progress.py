@@ -1,0 +1,151 @@
+"""How far a run has come: all of its state, and how that goes to disk and comes back."""
+
+import shutil
+import time
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from heteroselect.compress import Kept
+from heteroselect.errors import HeteroSelectError
+from heteroselect.experiment import Experiment
+from heteroselect.flat import Weights
+from heteroselect.folder import whole_rounds
+from heteroselect.round import Server
+from heteroselect.settings import SimulateSettings
+from heteroselect.simulate.checkpoint import Arrays, Checkpoints, DamagedError
+from heteroselect.simulate.store import DiskStore, Uploads, from_arrays, to_arrays
+
+STORE = "store"
+_UPLOAD = "upload."
+
+
+@dataclass
+class Progress:
+    """The server, what clients keep, the rounds so far, and the wall time they took."""
+
+    server: Server
+    kept: MutableMapping[int, Kept]
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @staticmethod
+    def start(experiment: Experiment, folder: Path | None) -> "Progress":
+        """Before the first round, with nothing remembered."""
+        server, kept = experiment.server(), _kept(experiment, folder)
+        cells = experiment.method.sketch or len(experiment.weights.vector)
+        if isinstance(kept, DiskStore):
+            server.population.uploads = Uploads(DiskStore(kept.folder / "uploads", 0), cells)
+        return Progress(server, kept)
+
+    def save(self, checkpoints: Checkpoints, changed: set[int]) -> None:
+        clients = {client: self._client(client) for client in changed}
+        facts = {"seconds": self.seconds}
+        checkpoints.save(len(self.lines), server_arrays(self.server), clients, changed, facts)
+
+    def restore(self, checkpoints: Checkpoints, round: int, lines: list[dict[str, Any]]) -> None:
+        """Take over the checkpoint after `round`, or DamagedError."""
+        found = checkpoints.load(round)
+        if len(lines) < round:
+            raise DamagedError(f"{len(lines)} of {round} rounds are left in the log")
+        try:
+            restore_server(self.server, found.server)
+            for client in found.clients:
+                arrays = checkpoints.client(client)
+                kept = {name: array for name, array in arrays.items() if not name.startswith(_UPLOAD)}
+                upload = {
+                    name.removeprefix(_UPLOAD): array for name, array in arrays.items() if name.startswith(_UPLOAD)
+                }
+                self.kept[client] = kept
+                if upload:
+                    self.server.population.uploads[client] = from_arrays(upload, self._size)
+            self.seconds = float(found.facts["seconds"])
+        except (KeyError, ValueError, TypeError) as error:
+            raise DamagedError(f"it is not of this run ({error})") from error
+        self.lines, self.server.round = lines[:round], round
+
+    @property
+    def _size(self) -> int:
+        consensus = self.server.population.consensus
+        return len(self.server.weights.vector) if consensus is None else len(consensus)
+
+    def _client(self, client: int) -> Arrays:
+        uploads = self.server.population.uploads
+        upload = to_arrays(uploads[client]) if client in uploads else {}
+        return {**self.kept.get(client, {}), **{_UPLOAD + name: array for name, array in upload.items()}}
+
+
+def _kept(experiment: Experiment, folder: Path | None) -> MutableMapping[int, Kept]:
+    if experiment.config.simulate.store == "memory":
+        return {}
+    if folder is None:
+        raise HeteroSelectError("simulate.store: disk needs a run folder (out=…); allowed without one is memory.")
+    shutil.rmtree(folder / STORE, ignore_errors=True)  # a killed run's: what counts is in its checkpoint
+    return DiskStore(folder / STORE, experiment.config.selected)
+
+
+def find_latest(experiment: Experiment, path: Path, warn: Callable[[str], None]) -> tuple[Progress, Checkpoints]:
+    """The newest checkpoint that is whole, with a warning for each that is not; the start where there is none."""
+    checkpoints, lines = Checkpoints(path), whole_rounds(path)
+    for round in checkpoints.rounds():
+        progress = Progress.start(experiment, path)
+        try:
+            progress.restore(checkpoints, round, lines)
+        except DamagedError as error:
+            warn(f"the checkpoint after round {round} is damaged and left aside: {error}")
+            checkpoints.forget(round)
+        else:
+            return progress, checkpoints
+    return Progress.start(experiment, path), Checkpoints(path)
+
+
+class Pace:
+    """When the next checkpoint is due: so that a crash costs no more than the wall time that the settings allow, or
+    every so many rounds."""
+
+    def __init__(self, settings: SimulateSettings) -> None:
+        self.settings, self.saved = settings, time.perf_counter()
+        self.before, self.longest = self.saved, 0.0
+
+    def due(self, round: int) -> bool:
+        """Asked after every round."""
+        now = time.perf_counter()
+        self.longest, self.before = max(self.longest, now - self.before), now
+        if self.settings.checkpoint_rounds:
+            return round % self.settings.checkpoint_rounds == 0
+        return now - self.saved + self.longest > self.settings.checkpoint_seconds
+
+    def done(self) -> None:
+        self.saved = self.before = time.perf_counter()
+
+
+def server_arrays(server: Server) -> Arrays:
+    population = server.population
+    arrays: dict[str, Any] = {
+        "weights": server.weights.vector.numpy(),
+        "counts": population.counts,
+        "last_round": population.last_round,
+        "reported": population.reported,
+    }
+    arrays |= {f"buffer.{name}": buffer.numpy() for name, buffer in server.weights.buffers.items()}
+    arrays |= {f"state.{name}": array for name, array in server.state.items()}
+    arrays |= {f"notes.{name}": array for name, array in server.notes.items()}
+    if population.consensus is not None:
+        arrays["consensus"] = population.consensus
+    return arrays
+
+
+def restore_server(server: Server, arrays: Arrays) -> None:
+    def group(prefix: str) -> dict[str, Any]:
+        return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+
+    vector, population = torch.from_numpy(arrays["weights"].copy()), server.population
+    if vector.shape != server.weights.vector.shape or len(arrays["counts"]) != len(population):
+        raise ValueError("another model or another number of clients")
+    server.weights = Weights(vector, {name: torch.from_numpy(a.copy()) for name, a in group("buffer.").items()})
+    server.state, server.notes = group("state."), group("notes.")
+    population.counts, population.last_round = arrays["counts"].copy(), arrays["last_round"].copy()
+    population.reported, population.consensus = arrays["reported"].copy(), arrays.get("consensus")
