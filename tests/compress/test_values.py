@@ -91,7 +91,30 @@ def test_bfloat16_is_that_of_torch_and_never_infinite() -> None:
     assert np.isfinite(encode_values(largest, "bfloat16", np.empty(0, np.int64)).values()).all()
 
 
-@pytest.mark.parametrize("bits", [2, 3, 4, 8, 16])
+def side_by_side(codes: list[int], bits: int) -> bytes:
+    """The definition: all codes as one string of bits, filled up with zeros to whole bytes."""
+    text = "".join(f"{code:0{bits}b}" for code in codes)
+    text += "0" * (-len(text) % 8)
+    return bytes(int(text[at : at + 8], 2) for at in range(0, len(text), 8))
+
+
+def test_packing_by_hand() -> None:
+    assert pack(np.array([1, 2, 3], np.uint8), 3) == bytes([0b00101001, 0b10000000])
+    assert pack(np.array([10, 5, 15], np.uint8), 4) == bytes([0xA5, 0xF0])
+
+
+@given(st.integers(1, 8), st.data())
+@settings(deadline=None)
+def test_packing_is_its_definition(bits: int, data: st.DataObject) -> None:
+    codes = data.draw(st.lists(st.integers(0, (1 << bits) - 1), max_size=40))
+    packed = side_by_side(codes, bits)
+    assert pack(np.array(codes, np.uint8), bits) == packed
+    found = unpack(packed, len(codes), bits)
+    assert found.tolist() == codes
+    assert found.dtype == np.uint8
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 7, 8, 16])
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
 def test_packing_is_dense_and_exact(bits: int, count: int) -> None:
     codes = np.random.default_rng(bits).integers(0, 1 << bits, count).astype(np.uint16 if bits == 16 else np.uint8)

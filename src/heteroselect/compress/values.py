@@ -55,11 +55,14 @@ class Coded:
             return self.codes.view(np.float16).astype(np.float32)
         if self.kind == "bfloat16":
             return (self.codes.astype(np.uint32) << 16).view(np.float32)
-        scale = np.repeat(self.scales, np.diff(self.ends, prepend=0))
-        # code 0 is −scale, the highest code +scale and the middle of an even number of steps 0, all exactly
-        return scale * (
-            (np.float32(2) * self.codes.astype(np.float32) - np.float32(self.steps)) / np.float32(self.steps)
-        )
+        # scale · (2 code − steps) / steps: code 0 is −scale, the highest code +scale and the middle of an even number
+        # of steps 0, all exactly
+        values = self.codes.astype(np.float32)
+        values *= np.float32(2)
+        values -= np.float32(self.steps)
+        values /= np.float32(self.steps)
+        values *= np.repeat(self.scales, np.diff(self.ends, prepend=0))
+        return values
 
 
 @dataclass(frozen=True)
@@ -134,12 +137,20 @@ def to_grid(
 
 
 def pack(codes: Codes, bits: int) -> bytes:
-    """Codes of `bits` bits each, side by side."""
+    """Codes of `bits` bits each, side by side, the upper bits first. Eight codes fill `bits` bytes, whatever `bits`:
+    they are gathered in a word of 64 bits, of which the lower `bits` bytes are sent."""
     if bits == 16:
         return codes.astype("<u2").tobytes()
     if bits == 8:
         return codes.astype(np.uint8).tobytes()
-    return np.packbits(np.unpackbits(codes.astype(np.uint8)[:, None], axis=1)[:, 8 - bits :]).tobytes()
+    eights = np.zeros((-(-codes.size // 8), 8), np.uint8)
+    eights.reshape(-1)[: codes.size] = codes
+    words = np.zeros(len(eights), np.uint64)
+    for column in eights.T:
+        words <<= np.uint64(bits)
+        words |= column
+    packed = words.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - bits :]
+    return packed.tobytes()[: packed_size(codes.size, bits)]
 
 
 def unpack(data: bytes | memoryview, count: int, bits: int) -> Codes:
@@ -148,9 +159,17 @@ def unpack(data: bytes | memoryview, count: int, bits: int) -> Codes:
     raw = np.frombuffer(data, np.uint8)
     if bits == 8:
         return raw.copy()
-    wide = np.zeros((count, 8), np.uint8)
-    wide[:, 8 - bits :] = np.unpackbits(raw, count=count * bits).reshape(count, bits)
-    return np.packbits(wide, axis=1)[:, 0]
+    eights = -(-count // 8)
+    whole = np.zeros(eights * bits, np.uint8)
+    whole[: raw.size] = raw
+    wide = np.zeros((eights, 8), np.uint8)
+    wide[:, 8 - bits :] = whole.reshape(eights, bits)
+    words = wide.view(">u8").ravel().astype(np.uint64)
+    codes = np.empty((eights, 8), np.uint8)
+    for place in range(7, -1, -1):
+        codes[:, place] = words & np.uint64((1 << bits) - 1)
+        words >>= np.uint64(bits)
+    return codes.reshape(-1)[:count]
 
 
 def packed_size(count: int, bits: int) -> int:
