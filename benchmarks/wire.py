@@ -1,4 +1,4 @@
-"""The wire measured: size against the entropy bound, time against torch.topk. Run it with `make bench-wire`."""
+"""The wire measured: size against the entropy bound, time against limits and torch.topk. Run it: `make bench-wire`."""
 
 import time
 from collections.abc import Callable
@@ -11,10 +11,12 @@ from rich.table import Table
 from heteroselect.compress.positions import encode_positions, entropy_bytes
 from heteroselect.compress.topk import kept_count, top_positions
 from heteroselect.compress.update import Update
-from heteroselect.compress.values import ValueCoding
+from heteroselect.compress.values import ValueCoding, pack, unpack
 from heteroselect.compress.wire import decode, encode
 
 SIZE = 2_781_514  # AlexNet
+LIMIT_BYTES = 1.02  # times the bound, and 64 bytes
+LIMIT_SEND, LIMIT_RECEIVE = 60, 30  # milliseconds at density 0.2
 
 
 def milliseconds(work: Callable[[], object], times: int = 7) -> float:
@@ -35,9 +37,17 @@ def main() -> None:
     tensor = torch.from_numpy(np.abs(vector))
     sizes = Table(title=f"positions of a random mask, N = {SIZE:,}", title_justify="left")
     times = Table(title="milliseconds on one core, float32 values", title_justify="left")
-    for name in ("density", "bytes", "entropy bound", "ratio", "code"):
+    for name in ("density", "bytes", "entropy bound", "ratio", "of the limit", "code"):
         sizes.add_column(name, justify="right")
-    for name in ("density", "top-κ + encode", "decode + add", "torch.topk alone", "ratio to it"):
+    for name in (
+        "density",
+        "top-κ + encode",
+        f"of {LIMIT_SEND} ms",
+        "decode + add",
+        f"of {LIMIT_RECEIVE} ms",
+        "torch.topk",
+        "ratio",
+    ):
         times.add_column(name, justify="right")
     names = ("all", "bitmap + zstd", "gaps + zstd", "entropy coder")
     for density in (0.001, 0.01, 0.05, 0.12, 0.2, 0.28, 0.5):
@@ -45,12 +55,22 @@ def main() -> None:
         update = Update.keep(vector, top_positions(np.abs(vector), kept))
         code, data = encode_positions(update.positions, SIZE, [SIZE])
         bound = entropy_bytes(SIZE, kept)
-        sizes.add_row(f"{density}", f"{len(data):,}", f"{bound:,.0f}", f"{len(data) / bound:.4f}", names[code])
+        share = len(data) / (LIMIT_BYTES * bound + 64)
+        ratio = f"{len(data) / bound:.4f}"
+        sizes.add_row(f"{density}", f"{len(data):,}", f"{bound:,.0f}", ratio, f"{share:.3f}", names[code])
         payload, total = encode(update), np.zeros(SIZE, np.float32)
         send = milliseconds(lambda k=kept: encode(Update.keep(vector, top_positions(np.abs(vector), k))))
         receive = milliseconds(lambda p=payload, t=total: decode(p, SIZE).add_to(t, 0.5))
         peer = milliseconds(lambda k=kept: torch.topk(tensor, k), times=3)
-        times.add_row(f"{density}", f"{send:.1f}", f"{receive:.1f}", f"{peer:.1f}", f"{send / peer:.2f}")
+        times.add_row(
+            f"{density}",
+            f"{send:.1f}",
+            f"{send / LIMIT_SEND:.2f}",
+            f"{receive:.1f}",
+            f"{receive / LIMIT_RECEIVE:.2f}",
+            f"{peer:.1f}",
+            f"{send / peer:.2f}",
+        )
     kinds = Table(title="an update at density 0.2, by kind of value", title_justify="left")
     for name in ("values", "bytes", "bits a kept value", "relative squared error"):
         kinds.add_column(name, justify="right")
@@ -60,8 +80,22 @@ def main() -> None:
         length = len(encode(sent))
         error = float(((sent.values - update.values) ** 2).sum() / (update.values**2).sum())
         kinds.add_row(kind, f"{length:,}", f"{8 * length / len(sent.values):.2f}", f"{error:.1e}")
-    for table in (sizes, times, kinds):
+    for table in (sizes, times, kinds, packing(update)):
         Console().print(table)
+
+
+def packing(update: Update) -> Table:
+    """The time to put codes of four bits side by side, and to take them apart."""
+    table = Table(title="milliseconds for uniform4", title_justify="left")
+    for name in ("codes", "pack", "unpack"):
+        table.add_column(name, justify="right")
+    coded = ValueCoding("uniform4", rounding="nearest").apply(update, [SIZE], np.random.default_rng(0)).coded
+    assert coded is not None
+    data = pack(coded.codes, 4)
+    there = milliseconds(lambda: pack(coded.codes, 4))
+    back = milliseconds(lambda: unpack(data, coded.codes.size, 4))
+    table.add_row(f"{coded.codes.size:,}", f"{there:.2f}", f"{back:.2f}")
+    return table
 
 
 if __name__ == "__main__":

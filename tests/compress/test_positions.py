@@ -1,5 +1,8 @@
 """Positions as bytes: exact, close to the entropy, and suspicious of what they are given."""
 
+import struct
+
+import constriction
 import numpy as np
 import pytest
 import zstandard
@@ -11,7 +14,12 @@ from heteroselect.compress.positions import (
     BITMAP,
     ENTROPY,
     GAPS,
+    SLACK,
+    TABLE,
     CodingError,
+    Segment,
+    _from_gap_bytes,
+    _gap_bytes,
     decode_positions,
     encode_positions,
     entropy_bytes,
@@ -97,6 +105,52 @@ def test_clustered_masks_take_another_code() -> None:
     code, data = round_trip(blocks, 200_000)
     assert code in (BITMAP, GAPS)
     assert len(data) < 0.1 * entropy_bytes(200_000, blocks.size)
+
+
+def random_mask(density: float, size: int) -> np.ndarray:
+    return np.sort(np.random.default_rng(3).choice(size, round(density * size), replace=False))
+
+
+@pytest.mark.parametrize(("density", "code"), [(0.05, GAPS), (0.2, GAPS), (0.28, BITMAP), (0.5, BITMAP)])
+def test_a_faster_code_is_taken_where_it_is_nearly_as_small(density: float, code: int) -> None:
+    positions = random_mask(density, ALEXNET)
+    found, data = round_trip(positions, ALEXNET)
+    assert found == code
+    assert len(data) <= SLACK * entropy_bytes(ALEXNET, positions.size)
+
+
+@pytest.mark.parametrize(("density", "size"), [(0.2, 3000), (0.01, ALEXNET), (0.001, ALEXNET)])
+def test_the_coder_is_taken_where_the_faster_ones_are_larger(density: float, size: int) -> None:
+    code, data = round_trip(random_mask(density, size), size)
+    assert code == ENTROPY
+    assert len(data) <= 1.01 * entropy_bytes(size, round(density * size)) + 24
+
+
+@given(st.lists(st.sampled_from([0, 1, 7, 253, 254, 255, 256, 509, 510, 511, 5000]), max_size=30))
+@settings(deadline=None)
+def test_gap_bytes_are_their_definition(gaps: list[int]) -> None:
+    data = _gap_bytes(np.array(gaps, np.int64))
+    assert data.tolist() == [byte for gap in gaps for byte in [255] * (gap // 255) + [gap % 255]]
+    expected = [sum(gaps[: i + 1]) + i for i in range(len(gaps))]
+    assert _from_gap_bytes(data, len(gaps)).tolist() == expected
+
+
+def test_gaps_whose_sum_wraps_around_are_refused() -> None:
+    """2²¹ steps of 2⁴³ make 2⁶⁴, which in 64 bits is 0 and would pass for a last position of −1."""
+    segment = Segment(size=2**21 + 1, kept=2**21, low=31, most=TABLE - 1)
+    coder = constriction.stream.stack.AnsCoder()
+    coder.encode_reverse(np.full(segment.kept, segment.most, np.int32), segment.model())
+    words = coder.get_compressed()
+    table = struct.pack("<HIIIBH", 1, len(words), segment.size, segment.kept, segment.low, segment.most)
+    data = table + words.astype("<u4").tobytes() + b"\xff" * (segment.kept * segment.low // 8)
+    with pytest.raises(CodingError, match="out of range"):
+        decode_positions(ENTROPY, data, segment.size, segment.kept)
+
+
+def test_a_bitmap_with_more_than_it_claims_is_refused() -> None:
+    full = zstandard.ZstdCompressor().compress(b"\xff" * 125)
+    with pytest.raises(CodingError, match="missing or out of range"):
+        decode_positions(BITMAP, full, 1000, 300)
 
 
 def test_a_bomb_is_refused_by_its_announcement() -> None:

@@ -1,9 +1,12 @@
 """Where the kept values stand, in as few bytes as there is information in it.
 
-Three codes, of which an update takes the smallest: a bitmap and gap bytes, both through zstd, and gaps through
-an entropy coder (asymmetric numeral systems; Duda 2013, by the library constriction). Gaps of a random mask are
-geometric; the coder's table is that distribution, so it comes within a few bytes of log₂ C(N, κ). Layers may
-have densities of their own: then the coder goes layer by layer.
+Three codes: a bitmap and gap bytes, both through zstd, and gaps through an entropy coder (asymmetric numeral
+systems; Duda 2013, by the library constriction). Gaps of a random mask are geometric; the coder's table is that
+distribution, so it comes within a few bytes of log₂ C(N, κ). Layers may have densities of their own: then the coder
+goes layer by layer.
+
+An update takes the smallest code, with one exception: zstd is read several times faster than the coder, so its
+smaller one is taken where it is within SLACK of what the coder is bound to need.
 """
 
 import math
@@ -19,6 +22,7 @@ from numpy.typing import NDArray
 from heteroselect.compress.update import Positions
 
 ALL, BITMAP, GAPS, ENTROPY = range(4)
+SLACK = 1.015  # bytes that a faster code may take, for one of the coder
 SPARSEST = {BITMAP: 16, GAPS: 64}  # coordinates a kept one; beyond it these codes are hopeless, and refused
 TABLE = 4096  # largest table of the entropy coder; longer gaps send more low bits as they are
 _SEGMENT = struct.Struct("<IIBH")
@@ -57,18 +61,21 @@ class Segment:
 
 
 def encode_positions(positions: Positions, size: int, layers: Sequence[int]) -> tuple[int, bytes]:
-    """The smallest of the codes; `layers` are the ends of the layers, which may be coded apart."""
+    """A code that is fast and small enough, else the smallest; `layers` are the ends of the layers, which may be
+    coded apart."""
     kept = positions.size
     if kept == size:
         return ALL, b""
-    ends = [size] if entropy_bytes(size, kept) <= _apart(positions, layers) else list(layers)
-    candidates = [(ENTROPY, _encode_entropy(positions, ends))]
+    together, apart = entropy_bytes(size, kept), _apart(positions, layers)
+    candidates = []
     if kept * SPARSEST[BITMAP] >= size:
         mask = np.zeros(size, np.bool_)
         mask[positions] = True
         candidates.append((BITMAP, _zstd(np.packbits(mask))))
     if kept * SPARSEST[GAPS] >= size:
-        candidates.append((GAPS, _zstd(_gap_bytes(np.diff(positions, prepend=-1) - 1))))
+        candidates.append((GAPS, _zstd(_gap_bytes(_gaps(positions)))))
+    if not any(len(data) <= SLACK * min(together, apart) for _, data in candidates):
+        candidates.append((ENTROPY, _encode_entropy(positions, [size] if together <= apart else layers)))
     return min(candidates, key=lambda code: len(code[1]))
 
 
@@ -81,9 +88,9 @@ def decode_positions(code: int, data: bytes, size: int, kept: int) -> Positions:
             raise CodingError("all are kept, yet positions follow")
         return np.arange(size, dtype=np.int64)
     if code == BITMAP:
-        bits = np.unpackbits(_unzstd(data, (size + 7) // 8, (size + 7) // 8))
-        if bits[size:].any():
-            raise CodingError("a position is out of range")
+        bits = np.unpackbits(_unzstd(data, (size + 7) // 8, (size + 7) // 8)).view(np.bool_)
+        if bits[size:].any() or np.count_nonzero(bits) != kept:  # counted before eight bytes each are allocated
+            raise CodingError("positions are missing or out of range")
         positions = np.flatnonzero(bits[:size])
     elif code == GAPS:
         positions = _from_gap_bytes(_unzstd(data, kept, kept + size // 255 + 1), kept)
@@ -117,8 +124,7 @@ def _encode_entropy(positions: Positions, ends: Sequence[int]) -> bytes:
     segments, uppers, lowers = [], [], []
     start = 0
     for number, end in enumerate(ends):
-        here = positions[bounds[number] : bounds[number + 1]] - start
-        gaps = np.diff(here, prepend=-1) - 1
+        gaps = _gaps(positions[bounds[number] : bounds[number + 1]], start)
         segment = _cut(end - start, gaps)
         segments.append(segment)
         if segment.coded:
@@ -146,20 +152,22 @@ def _decode_entropy(data: bytes, size: int, kept: int) -> Positions:
     parts, start, used = [], 0, 0
     for segment in segments:
         if segment.coded:
-            upper = np.asarray(coder.decode(segment.model(), segment.kept), np.int64)
+            upper = coder.decode(segment.model(), segment.kept)
             count = segment.kept * segment.low
-            lower = _from_low_bits(bits[used : used + count], segment.low, segment.kept)
+            gaps = _with_low_bits(upper, bits[used : used + count], segment.low)
             used += count
-            here = np.cumsum((upper << segment.low) + lower + 1) - 1
-            if here[-1] >= segment.size:
+            if gaps.sum(dtype=np.float64) + segment.kept > segment.size:  # a sum of integers could wrap around
                 raise CodingError("a position is out of range")
-            parts.append(here + start)
+            gaps += 1
+            here = np.cumsum(gaps, dtype=np.int64)
+            here += start - 1
+            parts.append(here)
         elif segment.kept:
             parts.append(np.arange(start, start + segment.size))
         start += segment.size
     if not coder.is_empty():
         raise CodingError("more was coded than the positions claimed")
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def _parse_entropy(data: bytes, size: int, kept: int) -> tuple[list[Segment], NDArray[np.uint32], NDArray[np.uint8]]:
@@ -192,35 +200,53 @@ def _cut(size: int, gaps: Ints) -> Segment:
 
 
 def _low_bits(gaps: Ints, low: int) -> NDArray[np.uint8]:
-    shifts = np.arange(low - 1, -1, -1)
-    return ((gaps[:, None] >> shifts) & 1).astype(np.uint8).ravel()
+    bits = np.empty((gaps.size, low), np.uint8)
+    for place in range(low):
+        bits[:, place] = (gaps >> (low - 1 - place)) & 1
+    return bits.ravel()
 
 
-def _from_low_bits(bits: NDArray[np.uint8], low: int, count: int) -> Ints:
+def _with_low_bits(upper: NDArray[np.int32], bits: NDArray[np.uint8], low: int) -> NDArray[np.int32] | Ints:
     if low == 0:
-        return np.zeros(count, np.int64)
-    weights = 1 << np.arange(low - 1, -1, -1)
-    return bits.reshape(count, low).astype(np.int64) @ weights
+        return upper
+    gaps = upper.astype(np.int64)
+    for column in bits.reshape(upper.size, low).T:
+        gaps <<= 1
+        gaps |= column
+    return gaps
+
+
+def _gaps(positions: Positions, start: int = 0) -> Ints:
+    """How many are left out before each, beginning at `start`."""
+    gaps = positions.copy()
+    gaps[1:] -= positions[:-1]
+    gaps[1:] -= 1
+    gaps[:1] -= start
+    return gaps
 
 
 def _gap_bytes(gaps: Ints) -> NDArray[np.uint8]:
     """A gap as a byte; 255 means 255 and go on."""
-    more = gaps // 255
-    ends = np.cumsum(more + 1) - 1
-    data = np.full(int(ends[-1]) + 1 if gaps.size else 0, 255, np.uint8)
-    data[ends] = gaps % 255
-    return data
+    long = np.flatnonzero(gaps >= 255)
+    if long.size == 0:
+        return gaps.astype(np.uint8)
+    more, last = np.divmod(gaps[long], 255)
+    data = gaps.astype(np.uint8)  # the long ones are put right in the next line
+    data[long] = last
+    return np.insert(data, np.repeat(long, more), 255)
 
 
 def _from_gap_bytes(data: NDArray[np.uint8], kept: int) -> Positions:
-    ends = np.flatnonzero(data != 255)
-    if ends.size != kept or (data.size and data[-1] == 255):
+    last = data != 255
+    if np.count_nonzero(last) != kept or not last[-1:].all():
         raise CodingError("gaps are missing or left over")
-    return np.cumsum(data, dtype=np.int64)[ends] + np.arange(kept)
+    positions = np.cumsum(data + last, dtype=np.int64)  # 254 + 1 still fits a byte, and 255 stays
+    positions -= 1
+    return positions if data.size == kept else positions[last]
 
 
 def _zstd(data: NDArray[np.uint8]) -> bytes:
-    return zstandard.ZstdCompressor(level=1).compress(data.tobytes())  # higher levels gain nothing on noise
+    return zstandard.ZstdCompressor(level=1).compress(data.data)  # higher levels gain nothing on noise
 
 
 def _unzstd(data: bytes, least: int, most: int) -> NDArray[np.uint8]:

@@ -34,6 +34,6 @@ def top_positions(scores: Values, kept: int) -> Positions:
     if kept >= size:
         return np.arange(size, dtype=np.int64)
     threshold = np.partition(scores, size - kept)[size - kept]
-    above = np.flatnonzero(scores > threshold)
-    ties = np.flatnonzero(scores == threshold)[: kept - above.size]
-    return np.sort(np.concatenate([above, ties]))
+    mask = scores > threshold
+    mask[np.flatnonzero(scores == threshold)[: kept - np.count_nonzero(mask)]] = True
+    return np.flatnonzero(mask)

@@ -2,7 +2,7 @@
 
     magic "HSW" · version (u8) · vector size N (u32) · kept κ (u32) · value kind (u8) · steps of the grid (u8)
     · position code (u8) · buckets (u32) · length of the positions (u32) · CRC-32 of all the rest (u32)
-    positions, in the smallest of the codes of `positions`
+    positions, in one of the codes of `positions`
     buckets of a grid: a count (u32) and a scale (float32) each
     values: κ floats, or codes of a few bits side by side
 
@@ -36,15 +36,15 @@ def encode(update: Update, layers: Sequence[int] = ()) -> bytes:
     code, positions = encode_positions(update.positions, update.size, layers or [update.size])
     kind, steps, buckets, coded = "float32", 0, b"", update.coded
     if coded is None:
-        values = update.values.astype("<f4").tobytes()
+        values = update.values.astype("<f4", copy=False).tobytes()
     else:
         kind, steps = coded.kind, coded.steps
         counts = np.diff(coded.ends, prepend=0)
         buckets = counts.astype("<u4").tobytes() + coded.scales.astype("<f4").tobytes()
         values = pack(coded.codes, coded.bits)
     fields = (update.size, update.positions.size, KINDS.index(kind), steps, code, len(buckets) // 8, len(positions))
-    body = positions + buckets + values
-    return _HEADER.pack(_MAGIC, _VERSION, *fields, _checksum(fields, body)) + body
+    header = _HEADER.pack(_MAGIC, _VERSION, *fields, _checksum(fields, positions, buckets, values))
+    return b"".join((header, positions, buckets, values))
 
 
 def decode(payload: bytes, size: int) -> Update:
@@ -94,5 +94,9 @@ def _decode_values(data: memoryview, kept: int, kind: str, steps: int, buckets: 
     return coded.values(), coded
 
 
-def _checksum(fields: tuple[int, ...], body: bytes | memoryview) -> int:
-    return zlib.crc32(body, zlib.crc32(_FIELDS.pack(*fields)))
+def _checksum(fields: tuple[int, ...], *body: bytes | memoryview) -> int:
+    """Of the fields and the body, which may come in parts."""
+    crc = zlib.crc32(_FIELDS.pack(*fields))
+    for part in body:
+        crc = zlib.crc32(part, crc)
+    return crc
