@@ -153,6 +153,15 @@ def test_a_bitmap_with_more_than_it_claims_is_refused() -> None:
         decode_positions(BITMAP, full, 1000, 300)
 
 
+@pytest.mark.parametrize("code", [BITMAP, GAPS])
+def test_bytes_behind_a_compressed_block_are_refused(code: int) -> None:
+    """0, 8, 16, … as bits and as gaps; both are read as they are, and not with a byte more."""
+    block = zstandard.ZstdCompressor().compress(b"\x80" * 125 if code == BITMAP else b"\0" + b"\x07" * 124)
+    assert decode_positions(code, block, 1000, 125).tolist() == list(range(0, 1000, 8))
+    with pytest.raises(CodingError, match="damaged"):
+        decode_positions(code, block + b"\0", 1000, 125)
+
+
 def test_a_bomb_is_refused_by_its_announcement() -> None:
     bomb = zstandard.ZstdCompressor().compress(b"\0" * 100_000_000)
     for code in (BITMAP, GAPS):

@@ -255,6 +255,7 @@ def _unzstd(data: bytes, least: int, most: int) -> NDArray[np.uint8]:
         announced = zstandard.frame_content_size(data)
         if not least <= announced <= most:
             raise CodingError("a compressed block announces a size that cannot be")
-        return np.frombuffer(zstandard.ZstdDecompressor().decompress(data, max_output_size=most), np.uint8)
+        whole = zstandard.ZstdDecompressor().decompress(data, max_output_size=most, allow_extra_data=False)
+        return np.frombuffer(whole, np.uint8)
     except zstandard.ZstdError as error:
         raise CodingError(f"a compressed block is damaged ({error})") from error
