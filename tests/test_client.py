@@ -224,9 +224,9 @@ def test_the_upload_is_what_training_from_the_global_model_gave() -> None:
     expected = -0.1 * reference.gradient
     assert decode(upload.payload, 18).values.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
     assert (upload.client, upload.examples) == (3, 40)
-    assert upload.loss == pytest.approx(float(loss), rel=1e-5)
-    assert upload.norm == pytest.approx(float(expected.norm()), rel=1e-5)
-    assert upload.memory == pytest.approx(0.0, abs=1e-6)
+    assert upload.report["loss"] == pytest.approx(float(loss), rel=1e-5)
+    assert upload.report["norm"] == pytest.approx(float(expected.norm()), rel=1e-5)
+    assert upload.report["memory"] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_as_many_coordinates_are_sent_as_ordered() -> None:
@@ -305,7 +305,7 @@ def test_memory_is_beta_times_what_was_not_sent() -> None:
 def test_the_client_says_how_much_it_keeps_back() -> None:
     upload, _ = client().train(order(), model(), task(), PLAIN, {})
     update = decode(upload.payload, 57)
-    assert upload.memory == pytest.approx(float(np.linalg.norm(delta() - update.dense())), rel=1e-4)
+    assert upload.report["memory"] == pytest.approx(float(np.linalg.norm(delta() - update.dense())), rel=1e-4)
 
 
 def test_density_one_leaves_no_memory() -> None:

@@ -42,7 +42,7 @@ class Script:
         for order in orders:
             vector = np.zeros(SIZE, np.float32)
             vector[order.client] = 1.0
-            uploads.append(Upload(order.client, encode(Update.keep(vector, np.arange(SIZE))), 0.0, 10))
+            uploads.append(Upload(order.client, encode(Update.keep(vector, np.arange(SIZE))), 10, {"loss": 0.0}))
         return uploads[::-1]  # a network may answer in any order
 
     def settle(self, used):
@@ -209,13 +209,16 @@ def test_candidates_are_asked_charged_and_selected_among():
 def test_stale_scores_ask_nobody_and_go_by_what_was_reported():
     class Reporting(Script):
         def train(self, weights, orders):
-            return [replace(upload, loss=(5.0, 7.0, 6.0)[upload.client]) for upload in super().train(weights, orders)]
+            return [
+                replace(upload, report={"loss": (5.0, 7.0, 6.0)[upload.client]})
+                for upload in super().train(weights, orders)
+            ]
 
     engine = Reporting()
     stale = Informativeness(mode="stale", diversity_weight=0, fairness_weight=0, staleness_weight=0)
     record, server, _ = play(engine=engine, order=(0, 1), selected=2, score=stale)
     assert record.scores == [0.5, 0.5]  # nothing is known yet
-    assert server.population.reported.tolist()[:2] == [5.0, 7.0]
+    assert server.population.reported("loss").tolist()[:2] == [5.0, 7.0]
     record, _, _ = play(Moment(3, 10), engine=engine, server=server, score=stale)
     assert engine.asked == []
     assert record.bytes.scoring == 0

@@ -205,7 +205,6 @@ def population() -> Population:
         losses=np.array([0.3, 2.0, 1.0, 0.9]),
         counts=np.array([3, 1, 0, 2]),
         last_round=np.array([9, 4, 0, 7]),
-        reported=np.full(4, np.nan),
     )
 
 

@@ -71,8 +71,8 @@ class Client:
         """Train from the global model in `model`, compress what was learnt and what was `kept`."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
         with self._randomness(order.round, model, task):
-            loss = method.train.run(model, task.loss, batches, [order.rate])
-            return self.send(order, start, model, batches, float(loss), task, method, kept)
+            trained = method.train.run(model, task.loss, batches, [order.rate])
+            return self.send(order, start, model, batches, trained.report(), task, method, kept)
 
     def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
         """What the client trains on this round."""
@@ -84,7 +84,7 @@ class Client:
         start: Tensor,
         model: FlatModel,
         batches: Batches,
-        loss: float,
+        report: dict[str, float],
         task: Task,
         method: Method,
         kept: Kept,
@@ -112,7 +112,8 @@ class Client:
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
         mask = {"mask": mask_density(model.layout, update.positions)}
         payload = encode(update, model.layout.layer_ends)
-        upload = Upload(self.id, payload, loss, len(self.examples), length, _left(v, update))
+        report = {**report, "norm": length, "memory": _left(v, update)}
+        upload = Upload(self.id, payload, len(self.examples), report)
         return upload, Pending(update, offered, mask, order.beta)
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:

@@ -1,5 +1,6 @@
 """What server and clients say to each other. Both engines carry exactly these."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -29,15 +30,16 @@ class Order:
 
 @dataclass(frozen=True)
 class Upload:
-    """Client to server: the update as bytes, and a few numbers about how it came to be: the mean loss of its
-    training, its examples, the norm of what it learnt, and that of what it still keeps back."""
+    """Client to server: the update as bytes, and a few numbers about how it came to be.
+
+    `report` has the mean `loss` of its training and the root of its mean square, `rms`; the `norm` of what it learnt
+    and that of what it still keeps back, `memory`.
+    """
 
     client: int
     payload: bytes
-    loss: float
     examples: int
-    norm: float = 0.0
-    memory: float = 0.0
+    report: Mapping[str, float]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What the server knows of all K clients, and nothing it could not know."""
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +16,8 @@ Counts = NDArray[np.int64]
 class Population:
     """The server's memory of its clients.
 
-    `losses` are those of the present model, as asked for this round, and NaN where nobody asked; `reported` are the
-    mean losses of clients' last training, and NaN before it; `counts` and
+    `losses` are those of the present model, as asked for this round, and NaN where nobody asked; `reports` are the
+    numbers that clients sent with their last upload (and the `seconds` it took them), NaN before it; `counts` and
     `last_round` tell how often and when a client was selected (0: never); `uploads` are the last updates received,
     and `consensus` is the running average of the aggregates they are compared with.
     """
@@ -26,7 +26,7 @@ class Population:
     losses: Reals
     counts: Counts
     last_round: Counts
-    reported: Reals
+    reports: dict[str, Reals] = field(default_factory=dict)
     uploads: MutableMapping[int, Update] = field(default_factory=dict)
     consensus: Values | None = None
 
@@ -38,7 +38,6 @@ class Population:
             losses=np.full(clients, np.nan),
             counts=np.zeros(clients, np.int64),
             last_round=np.zeros(clients, np.int64),
-            reported=np.full(clients, np.nan),
         )
 
     def __len__(self) -> int:
@@ -48,13 +47,18 @@ class Population:
         self.counts[ids] += 1
         self.last_round[ids] = round
 
-    def received(self, client: int, update: Update, loss: float = np.nan) -> None:
+    def reported(self, name: str) -> Reals:
+        """One number of each client's last report, NaN where there is none."""
+        return self.reports.get(name, np.full(len(self), np.nan))
+
+    def received(self, client: int, update: Update, report: Mapping[str, float] | None = None) -> None:
         """Only positions and values are kept, and positions in half the space where they fit."""
         positions = update.positions
         if not update.is_dense and update.size < 2**31:
             positions = positions.astype(np.int32)
         self.uploads[client] = Update(update.size, positions, update.values)
-        self.reported[client] = loss
+        for name, value in (report or {}).items():
+            self.reports.setdefault(name, np.full(len(self), np.nan))[client] = value
 
     def only(self, ids: Counts) -> "Population":
         """What is known of some of them."""
@@ -65,7 +69,7 @@ class Population:
             losses=self.losses[ids],
             counts=self.counts[ids],
             last_round=self.last_round[ids],
-            reported=self.reported[ids],
+            reports={name: values[ids] for name, values in self.reports.items()},
             uploads={place: self.uploads[int(k)] for place, k in enumerate(ids) if int(k) in self.uploads},
             consensus=self.consensus,
         )

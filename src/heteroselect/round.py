@@ -153,7 +153,7 @@ def play_round(
     sent = replace(heard.sent, calibrated=calibrated)
 
     # record
-    kept = [upload.memory for upload in uploads.values()]
+    kept = [upload.report["memory"] for upload in uploads.values() if "memory" in upload.report]
     record = Record(
         round=t,
         accuracy=engine.evaluate(model) if evaluate else None,
@@ -179,7 +179,8 @@ def play_round(
     server.weights, server.state, server.notes = model, state, drawn.state
     population.selected(ids, t)
     for client, update in heard.updates.items():
-        population.received(client, signal(update, method, streams), uploads[client].loss)
+        report = {**uploads[client].report, "seconds": heard.took[client]}
+        population.received(client, signal(update, method, streams), report)
     if aggregate is not None:
         population.agree(signal(Update.whole(aggregate), method, streams).values, method.consensus_keep)
     engine.settle({int(ids[place]) for place in places if weights[place] > 0 or not method.keep_unweighted})
@@ -189,9 +190,11 @@ def play_round(
 
 @dataclass(frozen=True)
 class Heard:
-    """What arrived and is believed, what went over the air, how long that took, and what went wrong."""
+    """What arrived and is believed, how long each answer took and all together, what went over the air,
+    and what went wrong."""
 
     updates: dict[int, Update]
+    took: dict[int, float]
     sent: Messages
     seconds: float
     events: list[Event]
@@ -213,7 +216,8 @@ def listen(
     ids = [int(k) for k in sent.selected]
     struck = world.faults.strike(list(uploads.values()), t, streams)
     fate = [struck.get(k) if k in uploads else "missing" for k in ids]
-    in_time, seconds = world.faults.wait(world.clock.answers(sent, speeds, method.train.steps), fate)
+    answers = world.clock.answers(sent, speeds, method.train.steps)
+    in_time, seconds = world.faults.wait(answers, fate)
     payloads, updates, events = [0] * len(ids), {}, []
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
         if kind == "missing":
@@ -231,7 +235,8 @@ def listen(
     for client in sorted(method.screen.refused(updates)):
         del updates[client]
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
-    return Heard(updates, replace(sent, payloads=payloads), seconds, events)
+    took = dict(zip(ids, answers.tolist(), strict=True))
+    return Heard(updates, took, replace(sent, payloads=payloads), seconds, events)
 
 
 def signal(update: Update, method: Method, streams: Streams) -> Update:

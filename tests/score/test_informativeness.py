@@ -30,7 +30,6 @@ def three_clients() -> Population:
         losses=np.array([0.0, 1.0, 2.0]),
         counts=np.array([2, 1, 0]),
         last_round=np.array([2, 1, 0]),
-        reported=np.full(3, np.nan),
         uploads={0: sparse(3, 0), 1: sparse(0, 4)},
         consensus=np.array([1, 0], np.float32),
     )
@@ -47,7 +46,6 @@ def populations(draw: st.DrawFn) -> Population:
         losses=np.array(draw(st.lists(st.floats(0, 10), **each))),
         counts=np.array(draw(st.lists(st.integers(0, 5), **each))),
         last_round=np.array(draw(st.lists(st.integers(0, 19), **each))),
-        reported=np.full(clients, np.nan),
         uploads={client: sparse(draw(coordinate), draw(coordinate)) for client in heard},
         consensus=draw(st.sampled_from([None, np.array([1, 2], np.float32), np.zeros(2, np.float32)])),
     )
@@ -173,9 +171,9 @@ def test_only_candidates_are_scored():
 
 def test_what_is_known_of_some_keeps_their_uploads():
     known = Population.new(np.full(4, 10))
-    known.received(2, sparse(3, 0), loss=1.5)
+    known.received(2, sparse(3, 0), {"loss": 1.5})
     known.selected(np.array([2]), 7)
     some = known.only(np.array([1, 2]))
     assert list(some.uploads) == [1]
-    assert some.reported.tolist()[1] == 1.5
+    assert some.reported("loss").tolist()[1] == 1.5
     assert (some.counts.tolist(), some.last_round.tolist()) == ([0, 1], [0, 7])

@@ -11,11 +11,11 @@ from heteroselect.world.faults import KINDS, Faults
 
 STREAMS = Streams(5)
 VECTOR = np.array([0, 2, 0, -3, 1], np.float32)
-UPLOAD = Upload(3, encode(Update.keep(VECTOR, np.flatnonzero(VECTOR))), 0.5, 10)
+UPLOAD = Upload(3, encode(Update.keep(VECTOR, np.flatnonzero(VECTOR))), 10, {})
 
 
 def uploads(count: int) -> list[Upload]:
-    return [Upload(k, b"", 0.0, 1) for k in range(count)]
+    return [Upload(k, b"", 1, {}) for k in range(count)]
 
 
 def test_without_faults_nobody_is_struck() -> None:

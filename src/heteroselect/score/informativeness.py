@@ -94,5 +94,6 @@ class Informativeness:
             return np.zeros(len(population))
         if self.mode != "stale":
             return population.losses
-        known = population.reported[np.isfinite(population.reported)]
-        return np.where(np.isfinite(population.reported), population.reported, known.max() if known.size else 0.0)
+        reported = population.reported("loss")
+        known = reported[np.isfinite(reported)]
+        return np.where(np.isfinite(reported), reported, known.max() if known.size else 0.0)

@@ -85,7 +85,7 @@ class Checkpoints:
         return sorted((int(number) for number in found if number.isdigit()), reverse=True)
 
     def load(self, round: int) -> Checkpoint:
-        """The checkpoint after `round`, every byte of it checked, or DamagedError; `client` gives what is a client's."""
+        """The checkpoint after `round`, every byte of it checked, or DamagedError; `client` gives a client's."""
         content = self._content(round)
         for name, digest in content["files"].items():
             self._bytes(name, digest)

@@ -129,15 +129,15 @@ class Simulator:
                 batches = self._batches_together(data, model)
                 self._cohorts[len(orders)] = cohort
             cohort.vector.copy_(weights.vector)
-            losses = solver.run(cohort, self.task.loss, lambda: next(batches), [order.rate for order in orders])
+            trained = solver.run(cohort, self.task.loss, lambda: next(batches), [order.rate for order in orders])
 
         def work(row: int, model: FlatModel) -> tuple[Upload, Pending]:
             start = model.vector.clone()
             model.vector.copy_(cohort.vector[row])
             model.module.train()
-            loss = float(losses[row])
+            report = trained.report(row)
             order, kept = orders[row], self.kept.get(orders[row].client, {})
-            return clients[row].send(order, start, model, streams[row], loss, self.task, self.method, kept)
+            return clients[row].send(order, start, model, streams[row], report, self.task, self.method, kept)
 
         return self._map(weights, work, range(len(orders)))
 

@@ -128,8 +128,8 @@ def server_arrays(server: Server) -> Arrays:
         "weights": server.weights.vector.numpy(),
         "counts": population.counts,
         "last_round": population.last_round,
-        "reported": population.reported,
     }
+    arrays |= {f"report.{name}": values for name, values in population.reports.items()}
     arrays |= {f"buffer.{name}": buffer.numpy() for name, buffer in server.weights.buffers.items()}
     arrays |= {f"state.{name}": array for name, array in server.state.items()}
     arrays |= {f"notes.{name}": array for name, array in server.notes.items()}
@@ -148,4 +148,5 @@ def restore_server(server: Server, arrays: Arrays) -> None:
     server.weights = Weights(vector, {name: torch.from_numpy(a.copy()) for name, a in group("buffer.").items()})
     server.state, server.notes = group("state."), group("notes.")
     population.counts, population.last_round = arrays["counts"].copy(), arrays["last_round"].copy()
-    population.reported, population.consensus = arrays["reported"].copy(), arrays.get("consensus")
+    population.reports = {name: values.copy() for name, values in group("report.").items()}
+    population.consensus = arrays.get("consensus")

@@ -26,6 +26,17 @@ class Trainable(Protocol):
 
 
 @dataclass(frozen=True)
+class Trained:
+    """The mean of the batches' losses, and the root of their mean square; of each row where there are rows."""
+
+    loss: Tensor
+    rms: Tensor
+
+    def report(self, row: int | None = None) -> dict[str, float]:
+        return {name: float(value if row is None else value[row]) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
 class FedProx:
     """H steps; the momentum is fresh each round, and the clip acts on task plus proximal gradient."""
 
@@ -35,18 +46,19 @@ class FedProx:
     proximal: float = 0.1
     clip: float = 2.0
 
-    def run(self, model: Trainable, loss: Loss, batches: Callable[[], Batch], rates: Sequence[float]) -> Tensor:
-        """Train `model` in place, a rate for each row; give the mean loss of the batches seen."""
+    def run(self, model: Trainable, loss: Loss, batches: Callable[[], Batch], rates: Sequence[float]) -> "Trained":
+        """Train `model` in place, a rate for each row; what the batches' losses were."""
         anchor = model.vector.clone()
         velocity = torch.zeros_like(anchor)
-        total = torch.zeros((), device=anchor.device)
+        total = squares = torch.zeros((), device=anchor.device)
         model.module.train()
         for _ in range(self.steps):
             x, y = batches()
-            total = total + model.backward(loss, x, y)
+            value = model.backward(loss, x, y)
+            total, squares = total + value, squares + value * value
             with torch.no_grad():
                 self.step(model.vector, model.gradient, anchor, velocity, rates)
-        return total / self.steps
+        return Trained(total / self.steps, (squares / self.steps).sqrt())
 
     def step(self, w: Tensor, gradient: Tensor, anchor: Tensor, velocity: Tensor, rates: Sequence[float]) -> None:
         """g ← clip(g + μ(w − w₀)); u ← ρu + g; w ← w − ηu. All in place, row by row where there are rows."""
