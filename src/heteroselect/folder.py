@@ -76,7 +76,8 @@ class RunFolder:
 
     def close(self) -> None:
         if self._rounds is not None:
-            self._rounds.close()
+            with contextlib.suppress(OSError):  # each line was flushed, or its error raised, when it was added
+                self._rounds.close()
             self._rounds = None
 
     def write(self, name: str, content: bytes) -> None:

@@ -146,8 +146,10 @@ def test_it_reports_the_mean_loss_of_the_batches_seen() -> None:
     targets = iter([1.0, 2.0, 4.0])
     batches = lambda: (torch.ones(1, 1), torch.tensor([next(targets)]))  # noqa: E731
     part = FedProx(steps=3, momentum=0.0, proximal=0.0, clip=0.0)
-    mean = part.run(model, lambda out, y: (out - y).mean(), batches, rates=[0.5])
-    assert mean == pytest.approx(np.mean([0 - 1, -0.5 - 2, -1 - 4]))
+    report = part.run(model, lambda out, y: (out - y).mean(), batches, rates=[0.5]).report()
+    losses = np.array([0 - 1, -0.5 - 2, -1 - 4])
+    assert report["loss"] == pytest.approx(losses.mean())
+    assert report["rms"] == pytest.approx(np.sqrt((losses**2).mean()))
     assert model.vector.tolist() == [-1.5]
     assert next(targets, None) is None
 
