@@ -1,4 +1,4 @@
-"""The command line: run · resume · show · replay · data · presets · methods · settings."""
+"""The command line: run · resume · show · report · replay · data · presets · methods · settings."""
 
 import json
 import signal
@@ -31,6 +31,7 @@ from heteroselect.folder import (
 )
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
+from heteroselect.report.command import report
 from heteroselect.run import Line, Result, choose_device, choose_threads, play, settings_of
 from heteroselect.run import resume as resume_run
 from heteroselect.settings import Config, describe
@@ -212,6 +213,9 @@ def show(
 
         draw_run(summary, lines, config.paper, figure)
         err.print(f"picture: {figure}", highlight=False, soft_wrap=True)
+
+
+app.command()(report)
 
 
 def _any_method(name: str) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""`heteroselect report`: from run folders to a page, and to figures for a paper."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heteroselect.errors import HeteroSelectError
+
+
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run folders, or folders that hold some.")],
+    page: Annotated[
+        Path, typer.Option("--out", help="The page to write; of files that exist only a report is replaced.")
+    ] = Path("report.html"),
+    figures: Annotated[
+        Path | None, typer.Option("--figures", metavar="DIR", help="Also draw PDF and PNG files fit for a paper.")
+    ] = None,
+) -> None:
+    """Make one self-contained page of runs: curves, costs, selection, settings."""
+    write(folders, page, figures, shlex.join(["heteroselect", *sys.argv[1:]]))
+
+
+def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> None:
+    """Read first, refuse next, write last: an error leaves nothing half done."""
+    from heteroselect.report.load import compare  # the drawing libraries take a second to import
+
+    comparison = compare(folders)
+    from heteroselect.report.page import MARK, render
+
+    refuse_others(page, "--out", MARK)
+    text = render(comparison, command)
+    drawn: list[Path] = []
+    if figures is not None:
+        from heteroselect.report import figures as paper
+
+        for name in paper.names():
+            refuse_others(figures / name, "--figures", MARK)
+        drawn = paper.write(comparison, figures, MARK)
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HeteroSelectError(f"--out: {page} cannot be written ({error.strerror}).") from error
+    for sentence in comparison.left_out:
+        typer.echo(sentence, err=True)
+    for path in (page, *drawn):
+        typer.echo(f"written: {path}", err=True)
+
+
+def refuse_others(path: Path, option: str, mark: str) -> None:
+    """A report may be made anew in place; nobody else's file is overwritten."""
+    try:
+        taken = path.exists() and mark.encode() not in path.read_bytes()
+    except OSError as error:
+        raise HeteroSelectError(f"{option}: {path} cannot be written ({error.strerror}).") from error
+    if taken:
+        raise HeteroSelectError(f"{option}: {path} exists and is no report of heteroselect; name another place.")

@@ -1,0 +1,153 @@
+"""The main pictures for a paper, with Matplotlib: each as PDF and PNG."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.report import curves
+from heteroselect.report.curves import Band
+from heteroselect.report.load import Comparison, uniform_curves
+from heteroselect.report.style import INK, PAPER, QUIET, look
+
+ENDINGS = (".pdf", ".png")
+_STROKES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+# text stays text in the PDF, so that it can be searched and set in the paper's own size
+_STYLE: dict[Any, Any] = {
+    "font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "legend.frameon": False,
+    "legend.fontsize": 7,
+}  # fmt: skip
+
+
+def accuracy(comparison: Comparison) -> Figure:
+    figure = _figure(7.0, 4.6)
+    for panel, (axis, title) in zip(figure.subplots(2, 2, sharey=True).flat, curves.AXES.items(), strict=True):
+        for index, group in enumerate(comparison.groups):
+            _band(panel, curves.band([curves.accuracy(lines, axis) for lines in group.lines]), index, group.label)
+        panel.axhline(comparison.target, color=QUIET, lw=0.8, ls="--")
+        panel.set(xlabel=title, xlim=(0, None))
+        panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    figure.supylabel("test accuracy", fontsize=8)
+    return _with_legend(figure)
+
+
+def bars(comparison: Comparison) -> Figure:
+    names = [group.label for group in comparison.groups] + [f"the paper: {row.source}" for row in comparison.paper]
+    figure = _figure(7.0, 0.9 + 0.3 * len(names))
+    for panel, (axis, title) in zip(figure.subplots(1, 3, sharey=True), curves.BARS.items(), strict=True):
+        for place, group in enumerate(comparison.groups):
+            reached = curves.to_target(group.summaries, axis)
+            mean = reached.mean or 0.0
+            panel.barh(place, mean, color=look(place).colour)
+            if reached.values:
+                spread = [[mean - min(reached.values)], [max(reached.values) - mean]]
+                panel.errorbar(mean, place, xerr=spread, color=INK, lw=0.8, capsize=2)
+            panel.annotate(reached.note, (max(reached.values, default=0.0), place), **_BESIDE)
+        for place, row in enumerate(comparison.paper, start=len(comparison.groups)):
+            value, note = curves.paper_figure(row, axis)
+            panel.barh(place, value or 0.0, color=PAPER, hatch="//", edgecolor="white")
+            panel.annotate(note, (0, place), **_BESIDE)
+        panel.set(xlabel=title, yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+    return figure
+
+
+_BESIDE: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 6}
+
+
+def selections(comparison: Comparison) -> Figure:
+    figure = _figure(3.5, 2.6)
+    panel = figure.subplots()
+    for index, group in enumerate(comparison.groups):
+        share, style = curves.selection_histogram(group.lines, group.clients), look(index)
+        edges = np.arange(len(share) + 1) - 0.5
+        panel.stairs(share, edges, color=style.colour, ls=_STROKES[style.dash], fill=False, label=group.label)
+        panel.stairs(share, edges, color=style.colour, fill=True, alpha=0.15)
+    for name, share in uniform_curves(comparison):
+        panel.plot(np.arange(len(share)), share, "o--", color=INK, lw=0.8, ms=2, label=name)
+    panel.set(xlabel="rounds a client took part in", ylabel="share of the clients")
+    panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    return _with_legend(figure)
+
+
+def score_parts(comparison: Comparison) -> Figure | None:
+    figure = _figure(7.0, 4.0)
+    drawn = False
+    for panel, part in zip(figure.subplots(2, 2, sharex=True).flat, curves.PARTS, strict=True):
+        for index, group in enumerate(comparison.groups):
+            band = curves.band([curves.score_part(lines, part) for lines in group.lines])
+            drawn |= _band(panel, band, index, group.label)
+        panel.set(ylabel=f"mean {part}", xlabel="round")
+        panel.label_outer()
+    return _with_legend(figure) if drawn else None
+
+
+_FIGURES: dict[str, Callable[[Comparison], Figure | None]] = {
+    "accuracy": accuracy, "to-target": bars, "selections": selections, "score-parts": score_parts,
+}  # fmt: skip
+
+
+def names() -> list[str]:
+    """Every file that `write` may write."""
+    return [f"{name}{ending}" for name in _FIGURES for ending in ENDINGS]
+
+
+def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
+    """Each picture in each format; `mark` goes into the files as their creator."""
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, draw in _FIGURES.items():
+            with rc_context(_STYLE):
+                figure = draw(comparison)
+                if figure is None:
+                    continue
+                for ending in ENDINGS:
+                    path = folder / f"{name}{ending}"
+                    # no date: the same runs give the same file
+                    about = {"Creator": mark, "CreationDate": None} if ending == ".pdf" else {"Software": mark}
+                    figure.savefig(path, dpi=300, metadata=about)
+                    written.append(path)
+    except OSError as error:
+        raise HeteroSelectError(f"--figures: {folder} cannot be written ({error.strerror or error}).") from error
+    return written
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _band(panel: Axes, band: Band, index: int, label: str) -> bool:
+    """Draw a method's mean and seed band; whether there was one."""
+    if len(band.x) == 0:
+        return False
+    style = look(index)
+    marker = "" if len(band.x) > 1 else "o"
+    panel.plot(
+        band.x, band.mean, color=style.colour, ls=_STROKES[style.dash], lw=1.2, marker=marker, label=_plain(label)
+    )
+    panel.fill_between(band.x, band.low, band.high, color=style.colour, alpha=0.16, lw=0)
+    return True
+
+
+def _plain(label: str) -> str:
+    """A dollar is no formula, and a leading underscore does not hide a method."""
+    return label.replace("$", r"\$") if not label.startswith("_") else " " + label.replace("$", r"\$")
+
+
+def _with_legend(figure: Figure) -> Figure:
+    """One legend above all panels."""
+    found: dict[str, Artist] = {}
+    for panel in figure.axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    figure.legend(found.values(), found.keys(), loc="outside upper left", ncols=3 if figure.get_figwidth() > 5 else 1)
+    return figure

@@ -1,0 +1,259 @@
+"""From folders to what a report compares: runs, and the runs of one method as a group over its seeds."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from heteroselect.config import flatten
+from heteroselect.errors import HeteroSelectError
+from heteroselect.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
+from heteroselect.report.curves import Floats, uniform_histogram
+from heteroselect.settings import PaperRow
+
+_IGNORED = ("seed", "data.dir", "paper")
+"""Settings that do not make another experiment."""
+
+
+@dataclass(frozen=True)
+class Run:
+    path: Path
+    config: Mapping[str, Any]
+    config_text: str
+    summary: Mapping[str, Any]
+    rounds: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one method with the same settings, by seed."""
+
+    label: str
+    runs: tuple[Run, ...]
+
+    @property
+    def summaries(self) -> list[Mapping[str, Any]]:
+        return [run.summary for run in self.runs]
+
+    @property
+    def lines(self) -> list[Sequence[Mapping[str, Any]]]:
+        return [run.rounds for run in self.runs]
+
+    @property
+    def seeds(self) -> str:
+        return ", ".join(str(run.summary["seed"]) for run in self.runs)
+
+    @property
+    def clients(self) -> int:
+        return int(self.runs[0].config["clients"])
+
+    @property
+    def reconstruction(self) -> bool:
+        return any(run.summary.get("reconstruction", False) for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All that a page shows."""
+
+    dataset: str
+    target: float
+    groups: tuple[Group, ...]
+    paper: tuple[PaperRow, ...]
+    left_out: tuple[str, ...]
+    """sentences on folders that were found but not taken"""
+
+
+class _Checked(BaseModel):
+    """A damaged file is named here, before a picture is half drawn; fields that are not listed may be anything."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+
+class _Settings(_Checked):
+    clients: int
+
+
+class _Event(_Checked):
+    client: int
+    kind: str
+
+
+class _Line(_Checked):
+    round: int
+    accuracy: float | None
+    cumulative_seconds: float
+    selected: list[int]
+    densities: list[float | None]
+    weights: list[float | None]
+    bandwidth_mbps: list[float | None]
+    bytes_up_paper: float
+    bytes_up: float
+    bytes_down: float
+    bytes_scoring: float
+    bytes_calibration: float
+    score_parts: dict[str, float | None] | None = None
+    memory_norm: float | None = None
+    events: list[_Event] | None = None
+
+    @model_validator(mode="after")
+    def _one_figure_a_client(self) -> Self:
+        if not len(self.selected) == len(self.densities) == len(self.weights) == len(self.bandwidth_mbps):
+            raise ValueError("selected, densities, weights and bandwidth_mbps differ in length")
+        return self
+
+
+class _Summary(_Checked):
+    method: str
+    dataset: str
+    seed: int
+    target: float
+    peak_accuracy: float | None
+    final_accuracy: float | None
+    rounds_to_target: int | None
+    seconds_to_target: float | None
+    megabytes_to_target: float | None
+    wire_megabytes_to_target: float | None
+    environment: dict[str, Any] = {}
+    reconstruction: bool = False
+
+
+def compare(folders: Sequence[Path]) -> Comparison:
+    """Every run in or below the folders, grouped; an error for people where there is nothing sound to compare."""
+    found, left_out = find(folders)
+    runs, twice = _once([read(path) for path in found])
+    for field in ("dataset", "target"):
+        differing = sorted({str(run.summary[field]) for run in runs})
+        if len(differing) > 1:
+            raise HeteroSelectError(f"report: the runs differ in {field} ({', '.join(differing)}); a page shows one.")
+    papers = {row.source: row for run in runs for row in _paper(run)}
+    first = runs[0].summary
+    return Comparison(first["dataset"], first["target"], group(runs), tuple(papers.values()), (*left_out, *twice))
+
+
+def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """The run folders in and below those given, and a sentence for each that has not finished.
+
+    A folder that was named itself has to be whole; one found below it, as in a comparison that is still going on,
+    is left out.
+    """
+    taken: dict[Path, Path] = {}
+    left_out: list[str] = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise HeteroSelectError(f"report: there is no folder {folder}.")
+        if _is_run(folder):
+            if not (folder / SUMMARY).is_file():
+                raise HeteroSelectError(f"report: the run in {folder} has not finished; it has no {SUMMARY} yet.")
+            taken.setdefault(folder.resolve(), folder)
+            continue
+        below = sorted(path.parent for path in folder.rglob(ROUNDS) if _is_run(path.parent))
+        if not below:
+            raise HeteroSelectError(f"report: {folder} neither is a run folder nor holds any ({CONFIG} and {ROUNDS}).")
+        for path in below:
+            if (path / SUMMARY).is_file():
+                taken.setdefault(path.resolve(), path)
+            else:
+                left_out.append(f"{path} has not finished and is left out.")
+    if not taken:
+        raise HeteroSelectError(f"report: no run in {folders[0]} has finished.")
+    return list(taken.values()), left_out
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / CONFIG).is_file() and (folder / ROUNDS).is_file()
+
+
+def read(path: Path) -> Run:
+    """A run folder, each field checked."""
+    name = CONFIG
+    try:
+        text = (path / CONFIG).read_text(encoding="utf-8")
+        config = tomllib.loads(text)
+        clients = _Settings.model_validate(config).clients
+        for row in config.get("paper", []):
+            PaperRow.model_validate(row)
+        name = SUMMARY
+        summary = read_summary(path)
+        _Summary.model_validate(summary)
+        name = ROUNDS
+        rounds = read_rounds(path)
+        for line in rounds:
+            _Line.model_validate(line)
+            if not all(0 <= client < clients for client in line["selected"]):
+                raise ValueError(f"a client that is not one of {clients} in round {line['round']}")
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise HeteroSelectError(f"report: {path / name} is damaged ({where}: {first['msg']}).") from error
+    except OSError as error:
+        raise HeteroSelectError(f"report: {path / name} cannot be read ({error.strerror}).") from error
+    except (ValueError, TypeError) as error:
+        raise HeteroSelectError(f"report: {path / name} is damaged ({error}).") from error
+    if not rounds:
+        raise HeteroSelectError(f"report: the run in {path} has no rounds.")
+    return Run(path, config, text, summary, rounds)
+
+
+def _paper(run: Run) -> list[PaperRow]:
+    return [PaperRow.model_validate(row) for row in run.config.get("paper", [])]
+
+
+def _experiment(run: Run) -> dict[str, Any]:
+    """Every setting that makes it another experiment, by dotted name."""
+    return {key: value for key, value in flatten(run.config).items() if key not in _IGNORED}
+
+
+def _key(run: Run) -> tuple[str, str]:
+    return str(run.summary["method"]), repr(sorted(_experiment(run).items()))
+
+
+def _once(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """The same experiment and seed again would count one seed twice; the longer run stays."""
+    kept: dict[tuple[str, str, int], Run] = {}
+    notes = []
+    for run in runs:
+        key = (*_key(run), run.summary["seed"])
+        if key in kept:
+            longer, other = sorted((kept[key], run), key=lambda one: -len(one.rounds))
+            kept[key] = longer
+            notes.append(f"{other.path} is the same run as {longer.path} and is left out.")
+        else:
+            kept[key] = run
+    return list(kept.values()), notes
+
+
+def group(runs: Sequence[Run]) -> tuple[Group, ...]:
+    """Runs that differ only in their seed belong together; methods keep the order in which they were found.
+
+    Where a method was run with several settings each group is named after those that differ.
+    """
+    members: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        members.setdefault(_key(run), []).append(run)
+    found = []
+    for (method, _), same in members.items():
+        rivals = [_experiment(others[0]) for (name, _), others in members.items() if name == method]
+        mine = _experiment(same[0])
+        differing = [key for key in mine if any(rival.get(key) != mine[key] for rival in rivals)]
+        settings = ", ".join(f"{key.removeprefix('method.')}={mine[key]}" for key in differing)
+        star = "*" if any(run.summary.get("reconstruction", False) for run in same) else ""
+        label = f"{method}{star} ({settings})" if settings else f"{method}{star}"
+        found.append(Group(label, tuple(sorted(same, key=lambda run: int(run.summary["seed"])))))
+    return tuple(found)
+
+
+def uniform_curves(comparison: Comparison) -> list[tuple[str, Floats]]:
+    """A binomial for each different number of rounds, clients and selected clients, cut where it has died out."""
+    found: dict[str, Floats] = {}
+    for group in comparison.groups:
+        lines = group.lines[0]
+        selected = sum(len(set(line["selected"])) for line in lines) / len(lines)
+        share = uniform_histogram(len(lines), group.clients, selected)
+        last = int(np.flatnonzero(share > 1e-4)[-1])
+        found[f"even chances: Binomial({len(lines)}, {selected / group.clients:.3g})"] = share[: last + 1]
+    return list(found.items())

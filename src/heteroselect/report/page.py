@@ -1,0 +1,253 @@
+"""One self-contained page: Plotly's script, the figures and the text in a single file that needs no network."""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from statistics import fmean
+from string import Template
+from typing import Any
+
+from heteroselect.report import curves, plots
+from heteroselect.report.load import Comparison, Group
+from heteroselect.report.style import FONT, GRID, INK, QUIET, look
+from heteroselect.report.tables import shown
+from heteroselect.settings import PaperRow
+from heteroselect.version import __version__
+
+MARK = "heteroselect-report-page"
+"""What tells a page of ours, which may be written anew, from a file of somebody else's."""
+
+RECONSTRUCTED = "* rule reconstructed from its paper's abstract"
+
+_SECTIONS = {
+    "accuracy": (
+        "Accuracy",
+        "The mean over seeds, with the range from the lowest to the highest seed as a band; the dashed line is the "
+        "target. A click in the legend hides a method in all four panels, a double click shows it alone. A curve goes "
+        "as far as all its seeds do.",
+    ),
+    "bars": (
+        "What it takes to reach the target",
+        "Simulated seconds and megabytes sent by clients until the target was first reached: mean over the seeds that "
+        "reached it, with their range. “Values only” is the paper's count, 4 bytes a kept value; “real bytes” is the "
+        "length of the payloads.",
+    ),
+    "score_parts": (
+        "Parts of the score",
+        "What the score is made of, as the mean over all clients in each round; methods that do not score are absent.",
+    ),
+    "selections": (
+        "How often clients were selected",
+        "The share of the clients that took part in so many rounds, over all seeds, beside what an even draw gives.",
+    ),
+    "clients": (
+        "Clients and rounds",
+        "One cell a client and round, empty where the client was not selected: the weight it had in the aggregate, how "
+        "much of its update it sent, and its uplink. One run of each method, that of its lowest seed.",
+    ),
+    "traffic": (
+        "Bytes by kind",
+        "All that crossed the links in real bytes. Scoring is the price of asking clients that are not selected.",
+    ),
+    "memory": (
+        "Error memory",
+        "How much of the clients' updates waits to be sent: the norm of the error memory, over rounds.",
+    ),
+}
+
+_COLUMNS = {
+    "peak_accuracy": "peak",
+    "final_accuracy": "final",
+    "rounds_to_target": "rounds to target",
+    "seconds_to_target": "simulated s to target",
+    "megabytes_to_target": "MB to target (values only)",
+    "wire_megabytes_to_target": "MB to target (real bytes)",
+}
+
+# The policy forbids every load from outside, so that the promise of the page is the browser's to keep.
+_PAGE = Template("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="$mark">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:">
+<title>$title</title>
+<style>$style</style>
+</head>
+<body>
+<header><h1>$title</h1><p>$lead</p></header>
+<main>
+$body
+</main>
+<footer>$footer</footer>
+<script>$library</script>
+<script>
+const figures = $figures;
+const options = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"]};
+for (const [name, figure] of Object.entries(figures)) {
+  Plotly.newPlot("plot-" + name, figure.data, figure.layout, options);
+}
+</script>
+</body>
+</html>
+""")
+
+_STYLE = Template("""
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f6f7f8; color: $ink; font: 16px/1.5 $font; }
+header, main, footer { max-width: 1180px; margin: 0 auto; padding: 0 20px; }
+header { padding-top: 36px; }
+h1 { margin: 0; font-size: 1.9rem; font-weight: 650; letter-spacing: -0.01em; }
+header p, footer { color: #5a6068; }
+section { background: white; border: 1px solid $grid; border-radius: 10px; padding: 20px 24px; margin: 20px 0; }
+h2 { margin: 0; font-size: 1.2rem; font-weight: 600; }
+.caption { margin: 4px 0 12px; color: #5a6068; font-size: 0.92rem; max-width: 78ch; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 6px 12px; border-bottom: 1px solid $grid; text-align: right; vertical-align: top; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+th { font-weight: 600; color: #5a6068; }
+td small { display: block; color: $quiet; }
+tr.paper td { color: #5a6068; font-style: italic; }
+.key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 8px; }
+details { border-top: 1px solid $grid; padding: 6px 0; }
+summary { cursor: pointer; }
+pre { overflow-x: auto; background: #f6f7f8; padding: 12px 14px; border-radius: 8px; font-size: 0.85rem; }
+footer { padding-bottom: 40px; font-size: 0.9rem; }
+""")
+
+
+def render(comparison: Comparison, command: str) -> str:
+    """The whole page as text; `command` is what made it."""
+    from plotly.offline import get_plotlyjs
+
+    figures = plots.drawn(comparison)
+    title = f"{comparison.dataset}: {_count(len(comparison.groups), 'method')} compared"
+    if len(comparison.groups) == 1:
+        title = f"{comparison.groups[0].label} on {comparison.dataset}"
+    body = [_section("Result", "", _results(comparison), *_notes(comparison))]
+    for name in figures:
+        heading, caption = _SECTIONS[name]
+        body.append(_section(heading, caption, f'<div id="plot-{name}" class="plot"></div>'))
+    body += [_events(comparison), _environments(comparison), _configs(comparison)]
+    return _PAGE.substitute(
+        mark=MARK,
+        title=escape(title),
+        style=_STYLE.substitute(ink=INK, grid=GRID, quiet=QUIET, font=FONT),
+        lead=_lead(comparison),
+        body="\n".join(body),
+        footer=f"<p>Made by heteroselect {escape(__version__)} with</p><pre>{escape(command)}</pre>",
+        library=get_plotlyjs(),
+        figures=script_json({name: json.loads(figure.to_json()) for name, figure in figures.items()}),
+    )
+
+
+def script_json(value: Any) -> str:
+    """JSON that is safe inside a script element: nothing in it can close the element or open a comment.
+
+    >>> script_json("</script>")
+    '"\\\\u003c/script\\\\u003e"'
+    """
+    return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _lead(comparison: Comparison) -> str:
+    runs = sum(len(group.runs) for group in comparison.groups)
+    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {shown('accuracy', comparison.target)}."
+    return escape(text + " Seconds are simulated; the curves can be zoomed, and hidden by a click in their legend.")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _section(heading: str, caption: str, *parts: str) -> str:
+    below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
+    return f"<section><h2>{escape(heading)}</h2>{below}{''.join(parts)}</section>"
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    notes = [RECONSTRUCTED] if any(group.reconstruction for group in comparison.groups) else []
+    return [f'<p class="caption">{escape(note)}</p>' for note in (*notes, *comparison.left_out)]
+
+
+def _results(comparison: Comparison) -> str:
+    rows = [_result_row(index, group) for index, group in enumerate(comparison.groups)]
+    rows += [_paper_row(row) for row in comparison.paper]
+    return _table(["method", "seeds", *_COLUMNS.values()], rows)
+
+
+def _result_row(index: int, group: Group) -> str:
+    key = f'<span class="key" style="background:{look(index).colour}"></span>'
+    cells = [_over_seeds(field, [summary[field] for summary in group.summaries]) for field in _COLUMNS]
+    return _row([f"{key}{escape(group.label)}", escape(group.seeds), *cells])
+
+
+def _over_seeds(field: str, values: Sequence[float | None]) -> str:
+    """The mean, and below it the range over seeds or how many of them it stands for."""
+    there = [value for value in values if value is not None]
+    if not there:
+        return escape(shown(field, None))
+    mean = there[0] if len(there) == 1 else fmean(there)
+    notes = [f"{shown(field, min(there))} – {shown(field, max(there))}"] if len(there) > 1 else []
+    notes += [f"{len(there)} of {len(values)} seeds"] if len(there) < len(values) else []
+    return escape(shown(field, mean)) + "".join(f"<small>{escape(note)}</small>" for note in notes)
+
+
+def _paper_row(row: PaperRow) -> str:
+    """Where the paper names no round to target it never reached it; what else it leaves out it does not give."""
+    never = "not reached" if row.rounds_to_target is None else ""
+    cells = []
+    for field in _COLUMNS:
+        value = getattr(row, field, None)
+        blank = never if field.endswith("to_target") and hasattr(row, field) else ""
+        cells.append(escape(blank if value is None else shown(field, value)))
+    return _row([escape(f"the paper: {row.source}"), "", *cells], kind="paper")
+
+
+def _events(comparison: Comparison) -> str:
+    counts = {group.label: curves.events_by_kind(group.lines) for group in comparison.groups}
+    kinds = sorted({kind for found in counts.values() for kind in found})
+    if not kinds:
+        return ""
+    rows = [_row([escape(label), *(f"{found.get(kind, 0):,}" for kind in kinds)]) for label, found in counts.items()]
+    caption = "How often each kind of event happened, over all rounds and seeds."
+    return _section("Events", caption, _table(["method", *kinds], rows))
+
+
+def _environments(comparison: Comparison) -> str:
+    """Runs made in the same surroundings are told once."""
+    found: dict[str, list[str]] = {}
+    for group in comparison.groups:
+        for run in group.runs:
+            described = ", ".join(f"{key} {value}" for key, value in run.summary.get("environment", {}).items())
+            found.setdefault(described or "not recorded", []).append(f"{group.label} (seed {run.summary['seed']})")
+    items = [
+        f"<p>{escape(described)}<br><span class='caption'>{escape(', '.join(names))}</span></p>"
+        for described, names in found.items()
+    ]
+    return _section("Environment", "", *items)
+
+
+def _configs(comparison: Comparison) -> str:
+    parts = [
+        f"<details><summary>{escape(group.label)}, seed {escape(str(run.summary['seed']))} "
+        f"<span class='caption'>{escape(str(run.path))}</span></summary><pre>{escape(run.config_text)}</pre></details>"
+        for group in comparison.groups
+        for run in group.runs
+    ]
+    return _section("Settings", "Every setting of each run; heteroselect run config.toml plays it again.", *parts)
+
+
+def _table(head: Sequence[str], rows: Sequence[str]) -> str:
+    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _row(cells: Sequence[str], kind: str = "") -> str:
+    """Of cells that are HTML already."""
+    attribute = f' class="{kind}"' if kind else ""
+    return f"<tr{attribute}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

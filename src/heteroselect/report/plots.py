@@ -1,0 +1,244 @@
+"""The page's pictures, with Plotly. What they show is computed in curves.py; here it gets axes and colours."""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from heteroselect.report import curves, load
+from heteroselect.report.curves import Band, Curve
+from heteroselect.report.load import Comparison, Group
+from heteroselect.report.style import FONT, GRID, INK, KIND_COLOURS, PAPER, QUIET, Look, look
+
+# pale ends would be lost on white
+_BLUES = [[0, "#9ecae1"], [1, "#08306b"]]
+MAPS = {
+    "weights": ("who was selected: weight", _BLUES, "weight %{z:.3f}"),
+    "densities": ("density of the update", "Viridis", "density %{z:.3f}"),
+    "bandwidth_mbps": ("uplink, Mb/s", "Cividis", "%{z:.2f} Mb/s"),
+}
+
+
+def text(label: str) -> str:
+    """Plotly reads a few HTML tags in its labels; a name is never one. It does not know the entity of a quote."""
+    return escape(label, quote=False)
+
+
+def accuracy(comparison: Comparison) -> go.Figure:
+    """Accuracy against rounds, seconds and MB; one legend for all four panels."""
+    figure = make_subplots(rows=2, cols=2, shared_yaxes=True, horizontal_spacing=0.04, vertical_spacing=0.15)
+    for cell, (axis, title) in enumerate(curves.AXES.items()):
+        row, column = divmod(cell, 2)
+        for index, group in enumerate(comparison.groups):
+            band = curves.band([curves.accuracy(lines, axis) for lines in group.lines])
+            unit = f"{title} %{{x:,.4~g}}<br>accuracy %{{y:.2%}}"
+            _add_band(figure, band, group, look(index), (row + 1, column + 1), unit, legend=cell == 0)
+        figure.add_hline(
+            y=comparison.target, line={"color": QUIET, "width": 1, "dash": "dash"}, row=row + 1, col=column + 1
+        )
+        figure.update_xaxes(title_text=title, rangemode="tozero", row=row + 1, col=column + 1)
+    for row in (1, 2):
+        figure.update_yaxes(title_text="test accuracy", row=row, col=1)
+    figure.update_yaxes(tickformat=".0%")
+    figure.add_annotation(
+        text=f"target {100 * comparison.target:g} %",
+        x=1, xref="x domain", y=comparison.target, yref="y", xanchor="right", yanchor="bottom",
+        showarrow=False, font={"color": QUIET, "size": 11},
+    )  # fmt: skip
+    return _finished(figure, height=720)
+
+
+def bars(comparison: Comparison) -> go.Figure:
+    """The paper's figure 1: what it takes to reach the target, and the paper's own rows below ours."""
+    figure = make_subplots(rows=1, cols=3, shared_yaxes=True, horizontal_spacing=0.04)
+    names = [_wrapped(group.label) for group in comparison.groups]
+    theirs = [_wrapped(f"the paper: {row.source}") for row in comparison.paper]
+    for column, (axis, title) in enumerate(curves.BARS.items(), start=1):
+        reached = [curves.to_target(group.summaries, axis) for group in comparison.groups]
+        means = [one.mean or 0.0 for one in reached]
+        figure.add_bar(
+            orientation="h", y=names, x=means, showlegend=False,
+            marker_color=[look(index).colour for index in range(len(names))],
+            text=[one.note or _number(one.mean) for one in reached], textposition="auto",
+            insidetextanchor="start", insidetextfont={"color": "white"}, cliponaxis=False,
+            error_x={
+                "type": "data", "symmetric": False, "color": INK, "thickness": 1, "width": 3,
+                "array": [max(one.values, default=0.0) - mean for one, mean in zip(reached, means, strict=True)],
+                "arrayminus": [mean - min(one.values, default=0.0) for one, mean in zip(reached, means, strict=True)],
+            },
+            hovertemplate="%{y}<br>%{x:,.2f} %{text}<extra></extra>", row=1, col=column,
+        )  # fmt: skip
+        if theirs:
+            notes = [curves.paper_figure(row, axis) for row in comparison.paper]
+            figure.add_bar(
+                orientation="h", y=theirs, x=[value or 0.0 for value, _ in notes], showlegend=False,
+                marker_color=PAPER,
+                text=[note or _number(value) for value, note in notes], textposition="auto",
+                insidetextanchor="start", insidetextfont={"color": "white"}, cliponaxis=False,
+                hovertemplate="%{y}<br>%{text}<extra></extra>", row=1, col=column,
+            )  # fmt: skip
+        figure.update_xaxes(title_text=title, rangemode="tozero", row=1, col=column)
+    figure.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    figure.update_layout(barmode="overlay", bargap=0.35)
+    return _finished(figure, height=150 + 44 * (len(names) + len(theirs)))
+
+
+def score_parts(comparison: Comparison) -> go.Figure | None:
+    """Each part of the score in a panel of its own; none where no method scores."""
+    figure = make_subplots(rows=2, cols=2, shared_xaxes=True, horizontal_spacing=0.08, vertical_spacing=0.08)
+    for cell, part in enumerate(curves.PARTS):
+        row, column = divmod(cell, 2)
+        for index, group in enumerate(comparison.groups):
+            band = curves.band([curves.score_part(lines, part) for lines in group.lines])
+            _add_band(
+                figure, band, group, look(index), (row + 1, column + 1), "round %{x}<br>%{y:.3f}", legend=cell == 0
+            )
+        figure.update_yaxes(title_text=f"mean {part}", row=row + 1, col=column + 1)
+    figure.update_xaxes(title_text="round", row=2)
+    return _finished(figure, height=560) if figure.data else None
+
+
+def selections(comparison: Comparison) -> go.Figure:
+    """The paper's figure 6: how often clients took part, against even chances."""
+    figure = go.Figure()
+    for index, group in enumerate(comparison.groups):
+        share, style = curves.selection_histogram(group.lines, group.clients), look(index)
+        figure.add_scatter(
+            x=np.arange(len(share)), y=share, name=text(group.label), fill="tozeroy", fillcolor=style.fill,
+            line={"color": style.colour, "dash": style.dash, "shape": "hvh", "width": 2},
+            hovertemplate="%{y:.1%} of the clients took part in %{x} rounds",
+        )  # fmt: skip
+    for name, share in load.uniform_curves(comparison):
+        figure.add_scatter(
+            x=np.arange(len(share)), y=share, name=text(name), mode="lines+markers",
+            line={"color": INK, "dash": "dash", "width": 1.5}, marker={"size": 5},
+            hovertemplate="%{y:.1%} of the clients would take part in %{x} rounds",
+        )  # fmt: skip
+    figure.update_xaxes(title_text="rounds a client took part in", rangemode="tozero")
+    figure.update_yaxes(title_text="share of the clients", tickformat=".0%", rangemode="tozero")
+    return _finished(figure, height=420)
+
+
+def clients(comparison: Comparison) -> go.Figure:
+    """Clients down, rounds across: who took part, how much each sent, over which link. One run at a time."""
+    figure = make_subplots(rows=1, cols=len(MAPS), shared_yaxes=True, horizontal_spacing=0.03)
+    for number, group in enumerate(comparison.groups):
+        lines = group.lines[0]
+        rounds = [line["round"] for line in lines]
+        for column, (field, (_, _, hover)) in enumerate(MAPS.items(), start=1):
+            figure.add_heatmap(
+                x=rounds, z=curves.by_client(lines, field, group.clients), coloraxis=f"coloraxis{column}",
+                hoverongaps=False, visible=number == 0, name=text(group.label),
+                hovertemplate=f"client %{{y}}, round %{{x}}<br>{hover}<extra></extra>", row=1, col=column,
+            )  # fmt: skip
+    for column, (title, scale, _) in enumerate(MAPS.values(), start=1):
+        axis = figure.layout["xaxis" if column == 1 else f"xaxis{column}"]
+        bar = {
+            "title": {"text": title, "side": "top"}, "orientation": "h", "thickness": 10, "y": 1.0, "yanchor": "bottom",
+            "x": sum(axis.domain) / 2, "len": 0.3, "outlinewidth": 0,
+        }  # fmt: skip
+        figure.update_layout({f"coloraxis{column}": {"colorscale": scale, "colorbar": bar}})
+        figure.update_xaxes(title_text="round", matches="x", showgrid=False, row=1, col=column)
+    figure.update_yaxes(showgrid=False, matches="y")
+    figure.update_yaxes(title_text="client", row=1, col=1)
+    if len(comparison.groups) > 1:
+        width = len(MAPS)
+        buttons = [
+            {
+                "label": text(f"{group.label}, seed {group.runs[0].summary['seed']}"),
+                "method": "restyle",
+                "args": [{"visible": [one // width == number for one in range(width * len(comparison.groups))]}],
+            }
+            for number, group in enumerate(comparison.groups)
+        ]
+        place = {"x": 0, "xanchor": "left", "y": 1.24, "yanchor": "bottom", "bgcolor": "white", "bordercolor": GRID}
+        figure.update_layout(updatemenus=[{"buttons": buttons, **place}])
+    return _finished(figure, height=560)
+
+
+def traffic(comparison: Comparison) -> go.Figure:
+    """Real bytes of a whole run by kind, stacked."""
+    figure = go.Figure()
+    names = [_wrapped(group.label) for group in comparison.groups]
+    amounts = [curves.megabytes_by_kind(group.lines) for group in comparison.groups]
+    for (kind, title), colour in zip(curves.KINDS.items(), KIND_COLOURS, strict=True):
+        figure.add_bar(
+            orientation="h", y=names, x=[one[kind] for one in amounts], name=title, marker_color=colour,
+            hovertemplate="%{y}<br>%{x:,.2f} MB",
+        )  # fmt: skip
+    figure.update_layout(barmode="stack", bargap=0.35)
+    figure.update_xaxes(title_text="MB in the whole run (mean over seeds)")
+    figure.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    return _finished(figure, height=190 + 44 * len(names))
+
+
+def memory(comparison: Comparison) -> go.Figure | None:
+    """The norm of the error memories; none where no run recorded it."""
+    return _over_rounds(comparison, curves.memory_norm, "norm of the error memory", "round %{x}<br>norm %{y:.4~g}")
+
+
+def _over_rounds(
+    comparison: Comparison, pick: Callable[[curves.Lines], Curve], title: str, hover: str
+) -> go.Figure | None:
+    figure = make_subplots(rows=1, cols=1)
+    for index, group in enumerate(comparison.groups):
+        band = curves.band([pick(lines) for lines in group.lines])
+        _add_band(figure, band, group, look(index), (1, 1), hover, legend=True)
+    figure.update_xaxes(title_text="round", rangemode="tozero")
+    figure.update_yaxes(title_text=title, rangemode="tozero")
+    return _finished(figure, height=380) if figure.data else None
+
+
+def _add_band(
+    figure: go.Figure, band: Band, group: Group, style: Look, cell: tuple[int, int], hover: str, *, legend: bool
+) -> None:
+    """A mean line and, where there are several seeds, the area between the lowest and the highest of them."""
+    if len(band.x) == 0:
+        return
+    row, column = cell
+    shared = {"name": text(group.label), "legendgroup": text(group.label)}
+    if len(group.runs) > 1:
+        figure.add_scatter(
+            x=np.concatenate([band.x, band.x[::-1]]), y=np.concatenate([band.high, band.low[::-1]]),
+            fill="toself", fillcolor=style.fill, line={"width": 0}, mode="lines", hoverinfo="skip",
+            showlegend=False, row=row, col=column, **shared,
+        )  # fmt: skip
+    figure.add_scatter(
+        x=band.x, y=band.mean, mode="lines" if len(band.x) > 1 else "markers",
+        line={"color": style.colour, "dash": style.dash, "width": 2}, marker={"color": style.colour},
+        hovertemplate=hover, showlegend=legend, row=row, col=column, **shared,
+    )  # fmt: skip
+
+
+def _wrapped(label: str) -> str:
+    return "<br>".join(text(line) for line in textwrap.wrap(label, 30)) or text(label)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def _finished(figure: go.Figure, *, height: int) -> go.Figure:
+    """The calm look that all share."""
+    axis = {"gridcolor": GRID, "zeroline": False, "linecolor": QUIET, "automargin": True, "ticks": ""}
+    figure.update_layout(
+        template=None, height=height, autosize=True, paper_bgcolor="white", plot_bgcolor="white",
+        font={"family": FONT, "size": 13, "color": INK}, hoverlabel={"font": {"family": FONT}, "namelength": -1},
+        margin={"l": 60, "r": 20, "t": 20, "b": 50},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "xanchor": "left", "traceorder": "normal"},
+    )  # fmt: skip
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis)
+    return figure
+
+
+def drawn(comparison: Comparison) -> dict[str, go.Figure]:
+    """Every picture that this comparison has something for, by the name of its section."""
+    makers: Sequence[Callable[[Comparison], go.Figure | None]] = (
+        accuracy, bars, score_parts, selections, clients, traffic, memory,
+    )  # fmt: skip
+    found = {maker.__name__: maker(comparison) for maker in makers}
+    return {name: figure for name, figure in found.items() if figure is not None}
