@@ -94,6 +94,16 @@ def test_show_prints_the_run_and_draws_it(call, here):
     assert json.loads(call("show", "mine", "--json")[1])["dataset"] == "points.npz"
 
 
+def test_report_makes_a_page_and_figures_and_makes_them_again(call, here):
+    call(*quick("--quiet", "--out", "runs/a"))
+    for _ in range(2):
+        code, out, err = call("report", "runs", "--out", "pages/report.html", "--figures", "figures")
+        assert (code, out) == (0, "")
+        assert "pages/report.html" in err
+    assert "heteroselect report runs --out pages/report.html" in (here / "pages" / "report.html").read_text()
+    assert {path.suffix for path in (here / "figures").iterdir()} == {".pdf", ".png"}
+
+
 def test_version_presets_methods(call):
     assert call("--version")[1].strip() == f"heteroselect {__version__}"
     presets = call("presets")[1]
@@ -142,6 +152,8 @@ def test_replay_says_agrees_or_deviates(call, shared, here):
         (("run", "--set", "data.name=torn.npz"), "torn.npz"),
         (("show", "."), "no run folder"),
         (("show", "absent"), "absent"),
+        (("report", "."), "neither is a run folder"),
+        (("report", "absent"), "absent"),
         (("replay", "absent.json"), "absent.json"),
         (("replay", "points.npz"), "points.npz"),
         (("data", "imagenet"), "imagenet"),

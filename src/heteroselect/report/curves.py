@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heteroselect.settings import PaperRow
-
 Lines = Sequence[Mapping[str, Any]]
 Floats = npt.NDArray[np.float64]
 
@@ -124,14 +122,6 @@ def to_target(summaries: Sequence[Mapping[str, Any]], axis: str) -> Reached:
     """Rounds, seconds or MB to target of a method's seeds."""
     found = [summary.get(f"{axis}_to_target") for summary in summaries]
     return Reached(tuple(float(value) for value in found if value is not None), len(found))
-
-
-def paper_figure(row: PaperRow, axis: str) -> tuple[float | None, str]:
-    """The paper's figure to target, or why it has none."""
-    if row.rounds_to_target is None:
-        return None, "not reached"
-    value = {"seconds": row.seconds_to_target, "megabytes": row.megabytes_to_target}.get(axis)
-    return value, "" if value is not None else "not given"
 
 
 def score_part(lines: Lines, part: str) -> Curve:

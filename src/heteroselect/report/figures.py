@@ -1,5 +1,6 @@
 """The main pictures for a paper, with Matplotlib: each as PDF and PNG."""
 
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from matplotlib.figure import Figure
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.report import curves
+from heteroselect.report.compared import RECONSTRUCTED, target_bars, uniform_curves
 from heteroselect.report.curves import Band
-from heteroselect.report.load import Comparison, uniform_curves
-from heteroselect.report.style import INK, PAPER, QUIET, look
+from heteroselect.report.load import Comparison
+from heteroselect.report.style import INK, QUIET, look
 
 ENDINGS = (".pdf", ".png")
 _STROKES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
@@ -39,26 +41,21 @@ def accuracy(comparison: Comparison) -> Figure:
 
 
 def bars(comparison: Comparison) -> Figure:
-    names = [group.label for group in comparison.groups] + [f"the paper: {row.source}" for row in comparison.paper]
-    figure = _figure(7.0, 0.9 + 0.3 * len(names))
+    figure = _figure(7.0, 0.9 + 0.32 * (len(comparison.groups) + len(comparison.paper)))
     for panel, (axis, title) in zip(figure.subplots(1, 3, sharey=True), curves.BARS.items(), strict=True):
-        for place, group in enumerate(comparison.groups):
-            reached = curves.to_target(group.summaries, axis)
-            mean = reached.mean or 0.0
-            panel.barh(place, mean, color=look(place).colour)
-            if reached.values:
-                spread = [[mean - min(reached.values)], [max(reached.values) - mean]]
-                panel.errorbar(mean, place, xerr=spread, color=INK, lw=0.8, capsize=2)
-            panel.annotate(reached.note, (max(reached.values, default=0.0), place), **_BESIDE)
-        for place, row in enumerate(comparison.paper, start=len(comparison.groups)):
-            value, note = curves.paper_figure(row, axis)
-            panel.barh(place, value or 0.0, color=PAPER, hatch="//", edgecolor="white")
-            panel.annotate(note, (0, place), **_BESIDE)
-        panel.set(xlabel=title, yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+        found = target_bars(comparison, axis)
+        for place, bar in enumerate(found):
+            panel.barh(place, bar.value, color=bar.colour)
+            if bar.high > bar.low:
+                spread = [[bar.value - bar.low], [bar.high - bar.value]]
+                panel.errorbar(bar.value, place, xerr=spread, color=INK, lw=0.8, capsize=2)
+            panel.annotate(
+                bar.note, (bar.high, place), xytext=(4, 0), textcoords="offset points", va="center", fontsize=6
+            )
+        labels = [textwrap.fill(_plain(bar.label), 26) for bar in found]
+        panel.set(xlabel=title.replace(" (", "\n("), ylim=(len(found) - 0.5, -0.5), xlim=(0, None))
+        panel.set_yticks(range(len(found)), labels, fontsize=7)
     return figure
-
-
-_BESIDE: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 6}
 
 
 def selections(comparison: Comparison) -> Figure:
@@ -67,8 +64,9 @@ def selections(comparison: Comparison) -> Figure:
     for index, group in enumerate(comparison.groups):
         share, style = curves.selection_histogram(group.lines, group.clients), look(index)
         edges = np.arange(len(share) + 1) - 0.5
-        panel.stairs(share, edges, color=style.colour, ls=_STROKES[style.dash], fill=False, label=group.label)
-        panel.stairs(share, edges, color=style.colour, fill=True, alpha=0.15)
+        panel.stairs(share, edges, color=style.colour, ls=_STROKES[style.dash], fill=False, label=_plain(group.label))
+        if len(comparison.groups) <= 3:  # more of them would cover each other
+            panel.stairs(share, edges, color=style.colour, fill=True, alpha=0.15)
     for name, share in uniform_curves(comparison):
         panel.plot(np.arange(len(share)), share, "o--", color=INK, lw=0.8, ms=2, label=name)
     panel.set(xlabel="rounds a client took part in", ylabel="share of the clients")
@@ -108,6 +106,8 @@ def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
                 figure = draw(comparison)
                 if figure is None:
                     continue
+                if any(group.reconstruction for group in comparison.groups):
+                    figure.supxlabel(RECONSTRUCTED, fontsize=6, x=0.01, ha="left")
                 for ending in ENDINGS:
                     path = folder / f"{name}{ending}"
                     # no date: the same runs give the same file

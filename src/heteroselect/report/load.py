@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from heteroselect.config import flatten
 from heteroselect.errors import HeteroSelectError
 from heteroselect.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
-from heteroselect.report.curves import Floats, uniform_histogram
 from heteroselect.settings import PaperRow
 
 _IGNORED = ("seed", "data.dir", "paper")
@@ -245,15 +243,3 @@ def group(runs: Sequence[Run]) -> tuple[Group, ...]:
         label = f"{method}{star} ({settings})" if settings else f"{method}{star}"
         found.append(Group(label, tuple(sorted(same, key=lambda run: int(run.summary["seed"])))))
     return tuple(found)
-
-
-def uniform_curves(comparison: Comparison) -> list[tuple[str, Floats]]:
-    """A binomial for each different number of rounds, clients and selected clients, cut where it has died out."""
-    found: dict[str, Floats] = {}
-    for group in comparison.groups:
-        lines = group.lines[0]
-        selected = sum(len(set(line["selected"])) for line in lines) / len(lines)
-        share = uniform_histogram(len(lines), group.clients, selected)
-        last = int(np.flatnonzero(share > 1e-4)[-1])
-        found[f"even chances: Binomial({len(lines)}, {selected / group.clients:.3g})"] = share[: last + 1]
-    return list(found.items())

@@ -8,6 +8,7 @@ from string import Template
 from typing import Any
 
 from heteroselect.report import curves, plots
+from heteroselect.report.compared import RECONSTRUCTED
 from heteroselect.report.load import Comparison, Group
 from heteroselect.report.style import FONT, GRID, INK, QUIET, look
 from heteroselect.report.tables import shown
@@ -16,8 +17,6 @@ from heteroselect.version import __version__
 
 MARK = "heteroselect-report-page"
 """What tells a page of ours, which may be written anew, from a file of somebody else's."""
-
-RECONSTRUCTED = "* rule reconstructed from its paper's abstract"
 
 _SECTIONS = {
     "accuracy": (
@@ -85,7 +84,10 @@ $body
 <script>$library</script>
 <script>
 const figures = $figures;
-const options = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"]};
+const options = {
+  responsive: true, displaylogo: false, // the buttons are named: Plotly's own choice can send data to a server
+  modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+};
 for (const [name, figure] of Object.entries(figures)) {
   Plotly.newPlot("plot-" + name, figure.data, figure.layout, options);
 }
@@ -110,7 +112,7 @@ table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tab
 th, td { padding: 6px 12px; border-bottom: 1px solid $grid; text-align: right; vertical-align: top; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 th { font-weight: 600; color: #5a6068; }
-td small { display: block; color: $quiet; }
+td small { display: block; white-space: nowrap; color: $quiet; }
 tr.paper td { color: #5a6068; font-style: italic; }
 .key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 8px; }
 details { border-top: 1px solid $grid; padding: 6px 0; }

@@ -8,10 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from heteroselect.report import curves, load
+from heteroselect.report import curves
+from heteroselect.report.compared import target_bars, uniform_curves
 from heteroselect.report.curves import Band, Curve
 from heteroselect.report.load import Comparison, Group
-from heteroselect.report.style import FONT, GRID, INK, KIND_COLOURS, PAPER, QUIET, Look, look
+from heteroselect.report.style import FONT, GRID, INK, KIND_COLOURS, QUIET, Look, look
 
 # pale ends would be lost on white
 _BLUES = [[0, "#9ecae1"], [1, "#08306b"]]
@@ -53,37 +54,33 @@ def accuracy(comparison: Comparison) -> go.Figure:
 
 def bars(comparison: Comparison) -> go.Figure:
     """The paper's figure 1: what it takes to reach the target, and the paper's own rows below ours."""
-    figure = make_subplots(rows=1, cols=3, shared_yaxes=True, horizontal_spacing=0.04)
-    names = [_wrapped(group.label) for group in comparison.groups]
-    theirs = [_wrapped(f"the paper: {row.source}") for row in comparison.paper]
+    figure = make_subplots(rows=1, cols=len(curves.BARS), shared_yaxes=True, horizontal_spacing=0.04)
     for column, (axis, title) in enumerate(curves.BARS.items(), start=1):
-        reached = [curves.to_target(group.summaries, axis) for group in comparison.groups]
-        means = [one.mean or 0.0 for one in reached]
+        found = target_bars(comparison, axis)
+        names = [_wrapped(bar.label) for bar in found]
         figure.add_bar(
-            orientation="h", y=names, x=means, showlegend=False,
-            marker_color=[look(index).colour for index in range(len(names))],
-            text=[one.note or _number(one.mean) for one in reached], textposition="auto",
-            insidetextanchor="start", insidetextfont={"color": "white"}, cliponaxis=False,
+            orientation="h", y=names, x=[bar.value for bar in found], showlegend=False,
+            marker_color=[bar.colour for bar in found], text=[_number(bar.value) if bar.value else "" for bar in found],
+            textposition="inside", insidetextanchor="start", insidetextfont={"color": "white"}, textangle=0,
+            customdata=[bar.note for bar in found],
             error_x={
                 "type": "data", "symmetric": False, "color": INK, "thickness": 1, "width": 3,
-                "array": [max(one.values, default=0.0) - mean for one, mean in zip(reached, means, strict=True)],
-                "arrayminus": [mean - min(one.values, default=0.0) for one, mean in zip(reached, means, strict=True)],
+                "array": [bar.high - bar.value for bar in found], "arrayminus": [bar.value - bar.low for bar in found],
             },
-            hovertemplate="%{y}<br>%{x:,.2f} %{text}<extra></extra>", row=1, col=column,
+            hovertemplate="%{y}<br>%{x:,.2f} %{customdata}<extra></extra>", row=1, col=column,
         )  # fmt: skip
-        if theirs:
-            notes = [curves.paper_figure(row, axis) for row in comparison.paper]
-            figure.add_bar(
-                orientation="h", y=theirs, x=[value or 0.0 for value, _ in notes], showlegend=False,
-                marker_color=PAPER,
-                text=[note or _number(value) for value, note in notes], textposition="auto",
-                insidetextanchor="start", insidetextfont={"color": "white"}, cliponaxis=False,
-                hovertemplate="%{y}<br>%{text}<extra></extra>", row=1, col=column,
-            )  # fmt: skip
-        figure.update_xaxes(title_text=title, rangemode="tozero", row=1, col=column)
+        noted = [(name, bar) for name, bar in zip(names, found, strict=True) if bar.note]
+        figure.add_scatter(  # Plotly writes nothing on a bar of no length
+            mode="text", y=[name for name, _ in noted], x=[bar.high for _, bar in noted],
+            text=[f" {bar.note}" for _, bar in noted], textposition="middle right",
+            textfont={"color": QUIET, "size": 12}, hoverinfo="skip", showlegend=False, row=1, col=column,
+        )  # fmt: skip
+        room = 1.5 if any(bar.value for _, bar in noted) else 1.05  # for a note beside the longest bar
+        longest = max(bar.high for bar in found) or 1.0
+        figure.update_xaxes(title_text=title, range=[0, room * longest], row=1, col=column)
     figure.update_yaxes(type="category", autorange="reversed", showgrid=False)
-    figure.update_layout(barmode="overlay", bargap=0.35)
-    return _finished(figure, height=150 + 44 * (len(names) + len(theirs)))
+    figure.update_layout(bargap=0.35)
+    return _finished(figure, height=110 + 44 * (len(comparison.groups) + len(comparison.paper)))
 
 
 def score_parts(comparison: Comparison) -> go.Figure | None:
@@ -104,14 +101,15 @@ def score_parts(comparison: Comparison) -> go.Figure | None:
 def selections(comparison: Comparison) -> go.Figure:
     """The paper's figure 6: how often clients took part, against even chances."""
     figure = go.Figure()
+    fill = "tozeroy" if len(comparison.groups) <= 3 else "none"  # more of them would cover each other
     for index, group in enumerate(comparison.groups):
         share, style = curves.selection_histogram(group.lines, group.clients), look(index)
         figure.add_scatter(
-            x=np.arange(len(share)), y=share, name=text(group.label), fill="tozeroy", fillcolor=style.fill,
+            x=np.arange(len(share)), y=share, name=text(group.label), fill=fill, fillcolor=style.fill,
             line={"color": style.colour, "dash": style.dash, "shape": "hvh", "width": 2},
             hovertemplate="%{y:.1%} of the clients took part in %{x} rounds",
         )  # fmt: skip
-    for name, share in load.uniform_curves(comparison):
+    for name, share in uniform_curves(comparison):
         figure.add_scatter(
             x=np.arange(len(share)), y=share, name=text(name), mode="lines+markers",
             line={"color": INK, "dash": "dash", "width": 1.5}, marker={"size": 5},

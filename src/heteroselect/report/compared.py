@@ -1,0 +1,57 @@
+"""What page and paper draw alike of a whole comparison, as numbers and words."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heteroselect.report.curves import Floats, to_target, uniform_histogram
+from heteroselect.report.load import Comparison
+from heteroselect.report.style import PAPER, look
+from heteroselect.settings import PaperRow
+
+RECONSTRUCTED = "* rule reconstructed from its paper's abstract"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar, the range over its seeds, and what its length cannot say."""
+
+    label: str
+    colour: str
+    value: float
+    low: float
+    high: float
+    note: str
+
+
+def target_bars(comparison: Comparison, axis: str) -> list[Bar]:
+    """What each method takes to reach the target, then what the paper says it took."""
+    bars = []
+    for index, group in enumerate(comparison.groups):
+        reached = to_target(group.summaries, axis)
+        low, high = min(reached.values, default=0.0), max(reached.values, default=0.0)
+        bars.append(Bar(group.label, look(index).colour, reached.mean or 0.0, low, high, reached.note))
+    for row in comparison.paper:
+        value, note = _paper_figure(row, axis)
+        bars.append(Bar(f"the paper: {row.source}", PAPER, value, value, value, note))
+    return bars
+
+
+def _paper_figure(row: PaperRow, axis: str) -> tuple[float, str]:
+    """The paper's figure to target, or why it has none; real bytes it did not count."""
+    if row.rounds_to_target is None:
+        return 0.0, "not reached"
+    value = {"seconds": row.seconds_to_target, "megabytes": row.megabytes_to_target}.get(axis)
+    return (0.0, "not given") if value is None else (value, "")
+
+
+def uniform_curves(comparison: Comparison) -> list[tuple[str, Floats]]:
+    """A binomial for each different number of rounds, clients and selected clients, cut where it has died out."""
+    found: dict[str, Floats] = {}
+    for group in comparison.groups:
+        lines = group.lines[0]
+        selected = sum(len(set(line["selected"])) for line in lines) / len(lines)
+        share = uniform_histogram(len(lines), group.clients, selected)
+        last = int(np.flatnonzero(share > 1e-4)[-1])
+        found[f"even chances: Binomial({len(lines)}, {selected / group.clients:.3g})"] = share[: last + 1]
+    return list(found.items())

@@ -1,0 +1,124 @@
+"""The page as text: it needs nothing from outside, says what was compared, and takes no name for markup."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from heteroselect.report import plots
+from heteroselect.report.load import compare
+from heteroselect.report.page import MARK, render
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&amp;\"$"
+
+
+class Outline(HTMLParser):
+    """The elements with their attributes, and the text of each kind of element."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.text, self._open = [], {}, []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in self._open:
+            while self._open.pop() != tag:
+                pass
+
+    def handle_data(self, data):
+        for tag in self._open:
+            self.text[tag] = self.text.get(tag, "") + data
+
+
+@pytest.fixture
+def comparison(make_run, tmp_path):
+    for seed in (1, 2):
+        make_run(f"a{seed}", seed=seed)
+        make_run(f"b{seed}", method="other", seed=seed, accuracies=(0.1, 0.2, 0.3, 0.4))
+    return compare([tmp_path])
+
+
+def figures(page):
+    return json.loads(re.search(r"^const figures = (.*);$", page, re.MULTILINE)[1])
+
+
+def test_the_page_loads_nothing(comparison):
+    page = render(comparison, "heteroselect report runs")
+    outline = Outline(page)
+    kinds = {tag for tag, _ in outline.elements}
+    assert not kinds & {"link", "img", "iframe", "object", "embed", "base", "form"}
+    assert not [attrs for _, attrs in outline.elements if {"src", "href", "srcset", "action"} & set(attrs)]
+    assert "@import" not in outline.text["style"]
+    assert "url(" not in outline.text["style"]
+    policy = next(attrs["content"] for _, attrs in outline.elements if attrs.get("http-equiv"))
+    assert policy.startswith("default-src 'none'")
+    assert "http" not in policy
+    assert MARK in page
+
+
+def test_the_buttons_are_named_so_that_none_sends_data_away(comparison):
+    """Plotly's own set of buttons has one that uploads the chart."""
+    own = render(comparison, "").rpartition("<script>")[2]
+    assert 'modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]]' in own
+
+
+def test_what_is_in_the_page(comparison):
+    page = render(comparison, "heteroselect report runs --out x.html")
+    text = Outline(page).text
+    assert text["title"] == "points: 2 methods compared"
+    assert "heteroselect report runs --out x.html" in text["footer"]
+    assert "python 3.11, device cpu" in text["section"]
+    assert 'name = "other"' in text["pre"]
+    assert text["table"].count("not reached") == 4
+    assert "the paper: Table I" in text["table"]
+    assert "reconstructed" not in text["section"]
+    assert set(figures(page)) == {"accuracy", "bars", "score_parts", "selections", "clients", "traffic"}
+    assert {attrs["id"] for _, attrs in Outline(page).elements if "id" in attrs} == {f"plot-{n}" for n in figures(page)}
+
+
+def test_a_method_is_one_legend_entry_over_four_panels(comparison):
+    traces = [trace for trace in plots.accuracy(comparison).data if trace.legendgroup == "ours"]
+    assert len({trace.xaxis for trace in traces}) == 4
+    assert len(traces) == 8  # a line and a band each
+    assert sum(trace.showlegend for trace in traces) == 1
+
+
+def test_memory_and_events_are_drawn_where_they_were_recorded(make_run):
+    each = {"memory_norm": 2.0, "events": [{"client": 1, "kind": "late <b>"}]}
+    page = render(compare([make_run("a", each=each)]), "")
+    assert "memory" in figures(page)
+    text = Outline(page).text
+    assert "Events" in text["h2"]
+    assert "late <b>4" in text["table"].replace("ours", "") or "late <b>" in text["th"]
+
+
+def test_a_method_that_does_not_score_has_no_parts(make_run):
+    assert "score_parts" not in figures(render(compare([make_run("a", each={"score_parts": None})]), ""))
+
+
+def test_a_reconstruction_is_explained(make_run):
+    text = Outline(render(compare([make_run("a", method="fedcg", summary={"reconstruction": True})]), "")).text
+    assert "fedcg*" in text["table"]
+    assert "rule reconstructed from its paper's abstract" in text["section"]
+
+
+def test_a_hostile_name_stays_text(make_run, tmp_path):
+    make_run("plain")
+    make_run("a", method=HOSTILE, summary={"environment": {HOSTILE: HOSTILE}})
+    page = render(compare([tmp_path]), f"heteroselect report {HOSTILE}")
+    outline = Outline(page)
+    assert sum(tag == "script" for tag, _ in outline.elements) == 2
+    assert not [attrs for _, attrs in outline.elements if "onerror" in attrs]
+    for place in ("td", "summary", "pre", "section"):
+        assert HOSTILE in outline.text[place]
+    names = {trace.get("name") for trace in figures(page)["accuracy"]["data"]}
+    assert names == {"ours", HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")}
+
+
+def test_the_same_runs_give_the_same_page(comparison):
+    assert render(comparison, "c") == render(comparison, "c")
