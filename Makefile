@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help run test check results docs bench-wire fuzz clean
+.PHONY: help run test check results screenshots docs bench-wire fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
 	@echo "make test     set up with the development tools; lint, types and all tests"
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
+	@echo "make screenshots  run MNIST with two methods and take the README's picture of their report (needs chromium)"
 	@echo "make docs     rewrite the list of settings in docs/settings.md"
 	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer"
 	@echo "make fuzz     a million broken payloads against the decoder (about ten minutes)"
@@ -32,6 +33,9 @@ lint: $(VENV)/.installed-dev
 
 results: $(VENV)/.installed
 	$(BIN)/python studies/mnist_seeds.py
+
+screenshots: $(VENV)/.installed
+	$(BIN)/python studies/report_picture.py
 
 docs: $(VENV)/.installed
 	$(BIN)/python studies/settings_page.py
