@@ -1,5 +1,8 @@
 """What the command writes, and what it leaves alone."""
 
+import subprocess
+import sys
+
 import pytest
 
 from heteroselect.errors import HeteroSelectError
@@ -41,3 +44,10 @@ def test_what_was_left_out_is_said(make_run, tmp_path, capsys):
     write([tmp_path / "runs"], tmp_path / "report.html", None, "")
     assert "is the same run as" in capsys.readouterr().err
     assert "is the same run as" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_command_line_starts_without_the_drawing_libraries():
+    code = "import sys, heteroselect.cli; print(sorted({'plotly', 'matplotlib'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -193,8 +193,9 @@ def _over_seeds(field: str, values: Sequence[float | None]) -> str:
     there = [value for value in values if value is not None]
     if not there:
         return escape(shown(field, None))
-    mean = there[0] if len(there) == 1 else fmean(there)
-    notes = [f"{shown(field, min(there))} – {shown(field, max(there))}"] if len(there) > 1 else []
+    low, high = min(there), max(there)
+    mean = low if low == high else fmean(there)
+    notes = [] if low == high else [f"{shown(field, low)} – {shown(field, high)}"]
     notes += [f"{len(there)} of {len(values)} seeds"] if len(there) < len(values) else []
     return escape(shown(field, mean)) + "".join(f"<small>{escape(note)}</small>" for note in notes)
 

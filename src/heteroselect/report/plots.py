@@ -43,10 +43,10 @@ def accuracy(comparison: Comparison) -> go.Figure:
         figure.update_xaxes(title_text=title, rangemode="tozero", row=row + 1, col=column + 1)
     for row in (1, 2):
         figure.update_yaxes(title_text="test accuracy", row=row, col=1)
-    figure.update_yaxes(tickformat=".0%")
+    figure.update_yaxes(tickformat=".0%", matches="y")
     figure.add_annotation(
         text=f"target {100 * comparison.target:g} %",
-        x=1, xref="x domain", y=comparison.target, yref="y", xanchor="right", yanchor="bottom",
+        x=1, xref="x domain", y=comparison.target, yref="y", xanchor="right", yanchor="top",
         showarrow=False, font={"color": QUIET, "size": 11},
     )  # fmt: skip
     return _finished(figure, height=720)
@@ -65,7 +65,8 @@ def bars(comparison: Comparison) -> go.Figure:
             customdata=[bar.note for bar in found],
             error_x={
                 "type": "data", "symmetric": False, "color": INK, "thickness": 1, "width": 3,
-                "array": [bar.high - bar.value for bar in found], "arrayminus": [bar.value - bar.low for bar in found],
+                "array": [bar.high - bar.value or None for bar in found],
+                "arrayminus": [bar.value - bar.low or None for bar in found],
             },
             hovertemplate="%{y}<br>%{x:,.2f} %{customdata}<extra></extra>", row=1, col=column,
         )  # fmt: skip
