@@ -1,4 +1,4 @@
-"""The command line: run · resume · show · report · replay · data · presets · methods · settings."""
+"""The command line: run · resume · show · report · replay · compare-log · data · presets · methods · settings."""
 
 import json
 import signal
@@ -24,10 +24,13 @@ from heteroselect.folder import (
     SUMMARY,
     RunFolder,
     finished,
+    for_people,
     locked,
     numbered,
     read_rounds,
     read_summary,
+    whole_rounds,
+    write_whole,
 )
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
@@ -237,6 +240,37 @@ def replay(
         for one in replays:
             out.print(tables.replay_text(one), highlight=False, soft_wrap=True)
     if not all(r.passed for r in replays):
+        raise typer.Exit(1)
+
+
+@app.command("compare-log")
+def compare_log(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="The authors' logs of the same experiment.")],
+    rounds: Annotated[str, typer.Option(help="The rounds to compare at, as in 5,11,15.")] = "",
+    out_dir: Annotated[Path | None, typer.Option("--out", help="A folder for compare-log.md and .svg.")] = None,
+) -> None:
+    """Put a run beside the authors' log: accuracy, loss and score parts; exit code 1 where they part."""
+    from heteroselect.report import against_log as against
+
+    if not (folder / ROUNDS).is_file():
+        raise HeteroSelectError(f"compare-log: {folder} is no run folder; it needs {ROUNDS}.")
+    try:
+        points = [int(word) for word in rounds.split(",") if word.strip()]
+    except ValueError:
+        raise HeteroSelectError(f"--rounds: allowed are whole numbers with commas, not {rounds!r}.") from None
+    mine, theirs = against.ours(whole_rounds(folder)), {path.stem: against.theirs(path) for path in logs}
+    tables_ = {name: against.compare(mine, log, points) for name, log in theirs.items()}
+    text = "\n".join(f"{name}\n\n{against.markdown(rows)}" for name, rows in tables_.items())
+    typer.echo(text)
+    if out_dir is not None:
+        command = f"heteroselect compare-log {folder.name} {' '.join(path.name for path in logs)}"
+        command += f" --rounds {rounds}" if rounds else ""
+        with for_people(out_dir):
+            out_dir.mkdir(parents=True, exist_ok=True)
+            write_whole(out_dir / "compare-log.md", f"Made by `{command}`.\n\n{text}".encode())
+        against.draw(mine, theirs, out_dir / "compare-log.svg")
+    if not all(row.within for rows in tables_.values() for row in rows):
         raise typer.Exit(1)
 
 

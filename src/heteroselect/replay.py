@@ -52,7 +52,7 @@ class Replay:
 
 
 def replay(path: Path) -> Replay:
-    log = _read(path)
+    log = read_log(path)
     try:
         return _compare(path, log)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
@@ -144,7 +144,7 @@ class _Rules:
         return {name: np.array([value]) for name, value in single.items()} | {"theta_k": allocation.densities}
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def read_log(path: Path) -> Mapping[str, Any]:
     try:
         log = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
