@@ -63,7 +63,7 @@ class Client:
                 batches = self._batches("scoring", question.round, question.size, model, task)
                 count = min(question.batches, -(-len(self.examples) // question.size))
                 return float(torch.stack([_loss(model, task, *batches()) for _ in range(count)]).mean())
-            examples = self._subset(question.batches * question.size)
+            examples = self.subset(question.batches * question.size)
             x = to_inputs(examples.x, task.pixels, model.device)
             return float(_loss(model, task, x, examples.y.to(model.device)))
 
@@ -129,7 +129,7 @@ class Client:
         rng = self.streams.numpy(purpose, round=round, client=self.id)
         return Batches(self.examples, size, rng, task.pixels, model.device)
 
-    def _subset(self, count: int) -> Examples:
+    def subset(self, count: int) -> Examples:
         """The examples the score is read from: the same ones all run long, so they are picked out once."""
         if self._asked is None or self._asked[0] != count:
             order = self.streams.numpy("scoring subset", client=self.id).permutation(len(self.examples))

@@ -23,6 +23,7 @@ from heteroselect.evaluate import Metric
 from heteroselect.flat import FlatModel, Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
+from heteroselect.simulate.scoring import Scoring
 from heteroselect.simulate.together import SMALL, Together
 from heteroselect.streams import Draws, drawing_from
 
@@ -50,10 +51,12 @@ class Simulator:
         kept: MutableMapping[int, Kept] | None = None,
     ) -> None:
         self.together = together
-        self._cohorts: dict[int, Together] = {}
+        self.threads, self._rows_fit = threads, True
+        self._rows: dict[tuple[int, int], Together] = {}
         self.clients, self.test, self.task, self.method, self.metric = clients, test, task, method, metric
         self.kept: MutableMapping[int, Kept] = {} if kept is None else kept
         self._pending: dict[int, Pending] = {}
+        self._scoring = Scoring(clients, task)
         self._models: queue.SimpleQueue[FlatModel] = queue.SimpleQueue()
         for _ in range(threads):
             model = FlatModel(module, device)
@@ -76,7 +79,12 @@ class Simulator:
         return self._layout
 
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
-        return self._map(weights, lambda q, model: self.clients[q.client].loss(q, model, self.task), questions)
+        if not (self.together and self._layout.size <= SMALL and self.task.draws == Draws()):
+            return self._map(weights, lambda q, model: self.clients[q.client].loss(q, model, self.task), questions)
+        parts = self._map(
+            weights, lambda part, model: self._scoring.answer(part, model), self._scoring.split(questions)
+        )
+        return [loss for part in parts for loss in part]
 
     def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]:
         answers = self._train_together(weights, orders) if self._together_may_fit() else None
@@ -105,41 +113,39 @@ class Simulator:
         augmented = self.task.pixels is not None and self.task.pixels.augment
         if "reports" in self.method.score.needs:
             return False
-        return self.together and self._layout.size <= SMALL and self.task.draws == Draws() and not augmented
+        small = self._layout.size <= SMALL and self.task.draws == Draws()
+        return self.together and self._rows_fit and small and not augmented
 
     def _train_together(self, weights: Weights, orders: Sequence[Order]) -> list[tuple[Upload, Pending]] | None:
-        """All clients in one graph; None where that would not give the bits of training one by one."""
+        """A matrix of clients for each worker; None where that would not give the bits of training one by one."""
+        size = -(-len(orders) // self.threads)
+        parts = [orders[at : at + size] for at in range(0, len(orders), size)]
+        answers = self._map(weights, self._train_rows, parts)
+        self._rows_fit = all(part is not None for part in answers)
+        return [one for part in answers if part is not None for one in part] if self._rows_fit else None
+
+    def _train_rows(self, orders: Sequence[Order], model: FlatModel) -> list[tuple[Upload, Pending]] | None:
         solver, clients = self.method.train, [self.clients[order.client] for order in orders]
-        with self._borrowed() as model:
-            model.load(weights)
-            model.module.train()
-            streams = [
-                client.batches(order, model, self.task, self.method)
-                for client, order in zip(clients, orders, strict=True)
-            ]
-            parts = [stream.take(solver.steps) for stream in streams]
-            data = Examples(torch.stack([part.x for part in parts]), torch.stack([part.y for part in parts]))
-            batches = self._batches_together(data, model)
-            cohort = self._cohorts.get(len(orders))
-            if cohort is None:
-                cohort = Together(model, len(orders))
-                if weights.buffers or not cohort.fits(self.task.loss, *next(batches)):
-                    self.together = False
-                    return None
-                batches = self._batches_together(data, model)
-                self._cohorts[len(orders)] = cohort
-            cohort.vector.copy_(weights.vector)
-            trained = solver.run(cohort, self.task.loss, lambda: next(batches), [order.rate for order in orders])
-
-        def work(row: int, model: FlatModel) -> tuple[Upload, Pending]:
-            start = model.vector.clone()
-            model.vector.copy_(cohort.vector[row])
-            model.module.train()
-            report = trained.report(row)
-            order, kept = orders[row], self.kept.get(orders[row].client, {})
-            return clients[row].send(order, start, model, streams[row], report, self.task, self.method, kept)
-
-        return self._map(weights, work, range(len(orders)))
+        start, task, method = model.weights(), self.task, self.method
+        model.module.train()
+        streams = [client.batches(order, model, task, method) for client, order in zip(clients, orders, strict=True)]
+        parts = [stream.take(solver.steps) for stream in streams]
+        data = Examples(torch.stack([part.x for part in parts]), torch.stack([part.y for part in parts]))
+        rows = self._rows.get((id(model), len(orders)))
+        if rows is None:
+            rows = Together(model, len(orders))
+            if start.buffers or not rows.fits(task.loss, *next(self._batches_together(data, model))):
+                return None
+            self._rows[id(model), len(orders)] = rows
+        batches = self._batches_together(data, model)
+        rows.vector.copy_(start.vector)
+        trained = solver.run(rows, task.loss, lambda: next(batches), [order.rate for order in orders])
+        answers = []
+        for row, (client, order) in enumerate(zip(clients, orders, strict=True)):
+            model.vector.copy_(rows.vector[row])
+            kept, report = self.kept.get(order.client, {}), trained.report(row)
+            answers.append(client.send(order, start.vector, model, streams[row], report, task, method, kept))
+        return answers
 
     def _batches_together(self, data: Examples, model: FlatModel) -> Iterator[tuple[Tensor, Tensor]]:
         """Batch after batch of all clients at once: (clients, examples, …)."""

@@ -5,6 +5,7 @@ than one. The rows go through the same kernels as single models do, and `fits` c
 give the same bits: where they do not, or where a model cannot be batched, clients train one by one as ever.
 """
 
+import threading
 from collections.abc import Callable
 
 import torch
@@ -16,7 +17,9 @@ from heteroselect.flat import FlatModel, Loss
 
 SMALL = 200_000  # parameters; above it arithmetic dominates and there is nothing to gain
 
-Graph = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Graph = Callable[[list[Tensor], Tensor, Tensor], tuple[list[Tensor], Tensor]]
+
+_tracing = threading.Lock()  # the tracer patches torch while it works
 
 
 class Together:
@@ -26,14 +29,16 @@ class Together:
         self.model, self.module = model, model.module
         self.vector = model.vector.repeat(rows, 1)
         self.gradient = torch.zeros_like(self.vector)
+        self._parameters, self._gradients = self._views(self.vector), self._views(self.gradient)
         self._graph: Graph | None = None
 
     def backward(self, loss: Loss, x: Tensor, y: Tensor) -> Tensor:
         """Every row's gradient on its own batch; the losses."""
         if self._graph is None:
-            self._graph = self._trace(loss, x, y)
-        gradient, losses = self._graph(self.vector, x, y)
-        self.gradient.copy_(gradient)
+            with _tracing:
+                self._graph = self._trace(loss, x, y)
+        gradients, losses = self._graph(self._parameters, x, y)
+        torch._foreach_copy_(self._gradients, list(gradients))
         return losses
 
     def fits(self, loss: Loss, x: Tensor, y: Tensor) -> bool:
@@ -53,16 +58,17 @@ class Together:
                 return False
         return True
 
+    def _views(self, matrix: Tensor) -> list[Tensor]:
+        """Each parameter of all rows."""
+        spans, shapes = self.model.layout.parameters, [view.shape for view in self.model.views]
+        return [matrix[:, span.slice].view(-1, *shape) for span, shape in zip(spans, shapes, strict=True)]
+
     def _trace(self, loss: Loss, x: Tensor, y: Tensor) -> Graph:
         """The batched gradient as a plain list of operators, which runs without the overhead of vmap."""
-        layout, views = self.model.layout, self.model.views
+        names = [span.name for span in self.model.layout.parameters]
 
-        def one(vector: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
-            parameters = {
-                span.name: vector[span.slice].view(view.shape)
-                for span, view in zip(layout.parameters, views, strict=True)
-            }
-            return loss(functional_call(self.module, parameters, (inputs,)), targets)
+        def one(parameters: list[Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
+            return loss(functional_call(self.module, dict(zip(names, parameters, strict=True)), (inputs,)), targets)
 
-        graph: Graph = make_fx(vmap(grad_and_value(one)))(self.vector, x, y)
+        graph: Graph = make_fx(vmap(grad_and_value(one)))(self._parameters, x, y)
         return graph
