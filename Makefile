@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PEERS  := .venv-peers
 
-.PHONY: help run test check results screenshots docs bench-wire fuzz clean
+.PHONY: help run test check results screenshots docs bench bench-wire bench-peers fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -12,7 +13,9 @@ help:
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
 	@echo "make screenshots  run MNIST with two methods and take the README's picture of their report (needs chromium)"
 	@echo "make docs     rewrite the list of settings in docs/settings.md"
+	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"
 	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer"
+	@echo "make bench-peers  one FedAvg job here and on Flower, pfl and FedLab, in a .venv-peers of their own"
 	@echo "make fuzz     a million broken payloads against the decoder (about ten minutes)"
 	@echo "make clean    remove .venv and caches"
 
@@ -40,8 +43,14 @@ screenshots: $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(BIN)/python studies/settings_page.py
 
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/speed.py
+
 bench-wire: $(VENV)/.installed
 	$(BIN)/python benchmarks/wire.py
+
+bench-peers: $(PEERS)/.installed
+	PYTHONPATH=benchmarks $(PEERS)/bin/python -W ignore -m peers.run
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python benchmarks/fuzz_wire.py
@@ -59,5 +68,16 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
+# A peer that cannot be installed is left out, and the table says so.
+$(PEERS)/.installed: pyproject.toml constraints.txt benchmarks/peers/constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@for peer in 'flwr[simulation]' pfl fedlab; do \
+	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    -c constraints.txt -c benchmarks/peers/constraints.txt "$$peer" || \
+	    echo "$$peer could not be installed; going on without it" >&2; \
+	done
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
