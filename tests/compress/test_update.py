@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heteroselect.compress.update import Update, dot, norm
+from heteroselect.compress.update import Update, all_positions, dot, norm
 
 VECTOR = np.array([3, 0, -4, 1], np.float32)
 
@@ -69,3 +69,15 @@ def test_dot_and_norm_agree_with_the_dense_vector(values: list[float], random: o
     update = Update.keep(vector, np.array(kept))
     assert update.dot(vector) == pytest.approx(dot(update.dense(), vector), rel=1e-12, abs=1e-12)
     assert update.norm() == pytest.approx(norm(update.dense()), rel=1e-12, abs=1e-12)
+
+
+def test_updates_that_keep_everything_share_their_positions_and_nobody_can_write_to_them():
+    vector = np.arange(5, dtype=np.float32)
+    first, second = (Update.keep(vector, all_positions(5)) for _ in range(2))
+    assert first.positions is second.positions
+    assert first.positions.tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="read-only"):
+        first.positions[0] = 1
+    first.values[0] = 7
+    assert vector[0] == 0
+    assert second.values[0] == 0

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from heteroselect.compress.positions import entropy_bytes
-from heteroselect.compress.update import Update
+from heteroselect.compress.update import Update, all_positions
 from heteroselect.compress.values import Coded
 
 
@@ -18,7 +18,7 @@ def without_zeros(size: int, coded: Coded) -> Update:
     positions = np.flatnonzero(codes != middle)
     if size * coded.bits < positions.size * coded.bits + 8 * entropy_bytes(size, positions.size):
         full = replace(coded, codes=codes)
-        return Update(size, np.arange(size, dtype=np.int64), full.values(), full)
+        return Update(size, all_positions(size), full.values(), full)
     ends = np.searchsorted(positions, coded.ends)
     filled = np.diff(ends, prepend=0) > 0
     sparse = replace(coded, codes=codes[positions], scales=coded.scales[filled], ends=ends[filled])

@@ -19,7 +19,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from heteroselect.compress.update import Positions
+from heteroselect.compress.update import Positions, all_positions
 
 ALL, BITMAP, GAPS, ENTROPY = range(4)
 SLACK = 1.015  # bytes that a faster code may take, for one of the coder
@@ -86,7 +86,7 @@ def decode_positions(code: int, data: bytes, size: int, kept: int) -> Positions:
     if code == ALL:
         if data or kept != size:
             raise CodingError("all are kept, yet positions follow")
-        return np.arange(size, dtype=np.int64)
+        return all_positions(size)
     if code == BITMAP:
         bits = np.unpackbits(_unzstd(data, (size + 7) // 8, (size + 7) // 8)).view(np.bool_)
         if bits[size:].any() or np.count_nonzero(bits) != kept:  # counted before eight bytes each are allocated

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from heteroselect.compress.curvature import Scene
-from heteroselect.compress.update import Update, Values
+from heteroselect.compress.update import Update, Values, all_positions
 from heteroselect.compress.values import Coded
 
 
@@ -32,4 +32,4 @@ class Sign:
         else:
             ends, scales = np.array([v.size]), np.array([self.step])
         coded = Coded("grid", (v >= 0).astype(np.uint8), scales.astype(np.float32), ends, steps=1)
-        return Update(v.size, np.arange(v.size, dtype=np.int64), coded.values(), coded)
+        return Update(v.size, all_positions(v.size), coded.values(), coded)

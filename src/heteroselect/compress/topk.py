@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.compress.update import Positions, Values
+from heteroselect.compress.update import Positions, Values, all_positions
 
 Rounding = Literal["ceil", "floor"]
 
@@ -32,7 +32,7 @@ def top_positions(scores: Values, kept: int) -> Positions:
     if not np.isfinite(scores).all():
         raise ValueError("a coordinate's score is not finite")
     if kept >= size:
-        return np.arange(size, dtype=np.int64)
+        return all_positions(size)
     threshold = np.partition(scores, size - kept)[size - kept]
     mask = scores > threshold
     mask[np.flatnonzero(scores == threshold)[: kept - np.count_nonzero(mask)]] = True

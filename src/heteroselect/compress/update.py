@@ -26,11 +26,11 @@ class Update:
 
     @staticmethod
     def keep(vector: Values, positions: Positions) -> "Update":
-        return Update(vector.size, positions, vector[positions])
+        return Update(vector.size, positions, vector.copy() if positions.size == vector.size else vector[positions])
 
     @staticmethod
     def whole(vector: Values) -> "Update":
-        return Update(vector.size, everywhere(vector.size), vector)
+        return Update(vector.size, all_positions(vector.size), vector)
 
     @property
     def is_dense(self) -> bool:
@@ -63,10 +63,13 @@ class Update:
 
 
 @lru_cache(maxsize=2)
-def everywhere(size: int) -> Positions:
-    """All positions of a vector, shared by all dense updates of its size."""
+def all_positions(size: int) -> Positions:
+    """0 … N − 1, for updates that keep everything: one array for all of them, and nobody may write to it.
+
+    Eight bytes a coordinate and upload would be twice what the values themselves take.
+    """
     positions = np.arange(size, dtype=np.int64)
-    positions.flags.writeable = False
+    positions.setflags(write=False)
     return positions
 
 
