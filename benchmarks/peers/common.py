@@ -29,6 +29,9 @@ JOB = "PEERS_JOB"  # and which of the two it is
 
 @dataclass(frozen=True)
 class Job:
+    """`threads` are torch's, for a framework that trains one client after the other: a step of a small model has no
+    use for two. `repeats` is how often the whole job is run."""
+
     name: str
     title: str
     data: str
@@ -36,16 +39,15 @@ class Job:
     steps: int
     rate: float
     rounds: int
-    threads: (
-        int  # of torch's for a framework that trains clients one by one; a step of a small model has no use for two
-    )
+    repeats: int
+    threads: int
 
 
 JOBS = {
     job.name: job
     for job in (
-        Job("mnist", "MNIST, logistic regression, 50 local steps", "mnist", "logistic", 50, 0.05, 42, 1),
-        Job("alexnet", "CIFAR-10, AlexNet, 10 local steps", "cifar10", "alexnet", 10, 0.05, 10, 2),
+        Job("mnist", "MNIST, logistic regression, 50 local steps", "mnist", "logistic", 50, 0.05, 32, 3, 1),
+        Job("alexnet", "CIFAR-10, AlexNet, 10 local steps", "cifar10", "alexnet", 10, 0.05, 7, 2, 2),
     )
 }
 
@@ -56,8 +58,9 @@ def current() -> tuple[Job, Path]:
 
 
 def job_named(name: str) -> Job:
-    """PEERS_ROUNDS cuts a job short, to try it out."""
-    return replace(JOBS[name], rounds=int(os.environ.get("PEERS_ROUNDS", JOBS[name].rounds)))
+    """PEERS_ROUNDS and PEERS_REPEATS cut a job short, to try it out."""
+    found = {key: os.environ.get(f"PEERS_{key.upper()}") for key in ("rounds", "repeats")}
+    return replace(JOBS[name], **{key: int(value) for key, value in found.items() if value})
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from peers.watch import Watched, watch
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-REPEATS = int(os.environ.get("PEERS_REPEATS", "3"))
 LIMIT = 900.0  # seconds a job may take
 OURS = "heteroselect"
 
@@ -104,6 +103,7 @@ def environment(job: Job, folder: Path, framework: Framework) -> dict[str, str]:
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "PYTHONWARNINGS": "ignore",
         "OMP_NUM_THREADS": str(framework.threads or job.threads),
+        "GOMP_SPINCOUNT": "20000",  # a thread that waits for its partner must not take the core the partner needs
     }
 
 
@@ -218,12 +218,18 @@ def markdown(about: dict[str, Any], jobs: dict[str, Any]) -> str:
         "of them (no DataLoader), and the same network; colour images have their channels together in memory.",
         "- Seconds a round: median of a run without its first and last round. Start-up: from the start of the process "
         "to the end of the first round, less a round. Peak memory: the greatest sum of proportional set sizes over "
-        f"all processes of a job. Each is the least of {about['repeats']} runs, each run a fresh process, the "
+        "all processes of a job. Each is the least of the runs, each run a fresh process, the "
         "frameworks taking turns. Ratios are to ours: above 1 we are better.",
         "- Accuracy of the last model on the test set shows that all learnt the same; it is not a result.",
     ]
     for name, found in jobs.items():
-        lines += ["", f"## {JOBS[name].title}", "", f"Data: {found['data']}; {job_named(name).rounds} rounds.", ""]
+        lines += [
+            "",
+            f"## {JOBS[name].title}",
+            "",
+            f"Data: {found['data']}; {found['runs']} runs of {found['rounds']} rounds.",
+            "",
+        ]
         lines += ["| " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * (len(COLUMNS) - 1)]
         lines += ["| " + " | ".join(line) + " |" for line in rows(found["frameworks"])]
         lines += ["", "Settings and medians of the repeats:", ""]
@@ -239,21 +245,21 @@ def bench(job: Job, console: Console) -> dict[str, Any]:
         folder = Path(name)
         data = deal(job, folder)
         runs: dict[str, list[dict[str, Any]]] = {framework.name: [] for framework in FRAMEWORKS}
-        for repeat in range(REPEATS):
+        for repeat in range(job.repeats):
             for framework in FRAMEWORKS:
                 if installed(framework.package) is None:
                     runs[framework.name].append({"error": "not installed"})
                     continue
-                console.print(f"{job.name}, {framework.name}, run {repeat + 1} of {REPEATS} …", style="dim")
+                console.print(f"{job.name}, {framework.name}, run {repeat + 1} of {job.repeats} …", style="dim")
                 runs[framework.name].append(one(job, folder, framework))
     figures = {name: best(found) for name, found in runs.items()}
     console.print(console_table(f"{job.title} ({data})", rows(figures)))
-    return {"data": data, "frameworks": figures}
+    return {"data": data, "runs": job.repeats, "rounds": job.rounds, "frameworks": figures}
 
 
 def main() -> None:
     console = Console() if sys.stdout.isatty() else Console(width=120)
-    about = machine() | {"repeats": REPEATS}
+    about = machine()
     wanted = sys.argv[1:] or list(JOBS)
     jobs = {name: bench(job_named(name), console) for name in wanted}
     if wanted == list(JOBS):

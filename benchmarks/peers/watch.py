@@ -34,18 +34,19 @@ def watch(command: Sequence[str], environment: Mapping[str, str], log: Path, lim
     with log.open("w+", encoding="utf-8", errors="replace") as out:
         started = time.time()
         process = subprocess.Popen(command, env={**environment, name: value}, stdout=out, stderr=subprocess.STDOUT)
-        while process.poll() is None and time.time() < started + limit:
-            began = time.perf_counter()
-            sizes = [size for size in map(memory, marked(mark)) if size]
-            peak, most = max(peak, sum(sizes)), max(most, len(sizes))
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.1, 50 * (time.perf_counter() - began)))
-        if process.poll() is None:
+        try:
+            while process.poll() is None and time.time() < started + limit:
+                began = time.perf_counter()
+                sizes = [size for size in map(memory, marked(mark)) if size]
+                peak, most = max(peak, sum(sizes)), max(most, len(sizes))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.1, 50 * (time.perf_counter() - began)))
+        finally:  # also when the user has had enough
             process.kill()
-        code = process.wait()
-        for pid in marked(mark):
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+            code = process.wait()
+            for pid in marked(mark):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
         out.seek(0)
         return Watched(started, code, out.read(), peak or None, most)
 
