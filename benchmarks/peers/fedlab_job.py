@@ -9,22 +9,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from peers.common import CLIENTS, SEED, SELECTED, Data, Report, current, network
+from peers.common import BATCH, CLIENTS, SEED, SELECTED, Data, Report, current, network
 
 
-def allow_without_torchvision() -> None:
+def allow_without_torchvision() -> str:
     """FedLab imports torchvision for the data sets it knows by name, which this job does not use; a torchvision
     built for another torch (as that of PyPI is beside a CPU build) cannot even be imported."""
     try:
         import torchvision  # noqa: F401
+
+        return ""
     except (ImportError, RuntimeError):
         for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
             del sys.modules[name]
         sys.modules["torchvision"] = MagicMock()
+        return ", an empty stand-in for torchvision, which cannot be imported here"
 
 
 def main() -> None:
-    allow_without_torchvision()
+    about_torchvision = allow_without_torchvision()
     from fedlab.contrib.algorithm.basic_client import SGDSerialClientTrainer
     from fedlab.contrib.algorithm.basic_server import SyncServerHandler
     from fedlab.contrib.dataset.basic_dataset import FedDataset
@@ -34,7 +37,9 @@ def main() -> None:
     data = Data.load(folder)
     random.seed(SEED)  # it samples clients with it
     rng = np.random.default_rng(SEED)
-    report = Report(f"SGDSerialClientTrainer in one process, {torch.get_num_threads()} torch threads")
+    report = Report(
+        f"SGDSerialClientTrainer in one process, {torch.get_num_threads()} torch threads{about_torchvision}"
+    )
 
     class Clients(FedDataset):  # type: ignore[misc]
         def get_dataloader(self, id: int, batch_size: int, type: str = "train") -> Iterator[tuple[Tensor, Tensor]]:
@@ -49,7 +54,7 @@ def main() -> None:
     handler = SyncServerHandler(model, job.rounds, SELECTED / CLIENTS)
     trainer = SGDSerialClientTrainer(model, CLIENTS)
     trainer.setup_dataset(Clients())
-    trainer.setup_optim(epochs=1, batch_size=32, lr=job.rate)
+    trainer.setup_optim(epochs=1, batch_size=BATCH, lr=job.rate)
     Pipeline(handler, trainer).main()
     report.write(lambda: data.accuracy(handler.model))
 

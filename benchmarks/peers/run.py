@@ -146,7 +146,8 @@ def best(runs: list[dict[str, Any]]) -> dict[str, Any]:
         for key in ("round_seconds", "startup_seconds", "peak_megabytes")
     }
     medians = [run["round_seconds"] for run in good]
-    return good[0] | figures | {"round_seconds_of_repeats": medians, "repeats": len(good)}
+    loads = [run["load_before"] for run in good]
+    return good[0] | figures | {"round_seconds_of_repeats": medians, "load_before": loads, "repeats": len(good)}
 
 
 def installed(package: str) -> str | None:
@@ -232,11 +233,12 @@ def markdown(about: dict[str, Any], jobs: dict[str, Any]) -> str:
         ]
         lines += ["| " + " | ".join(COLUMNS) + " |", "| --- |" + " ---: |" * (len(COLUMNS) - 1)]
         lines += ["| " + " | ".join(line) + " |" for line in rows(found["frameworks"])]
-        lines += ["", "Settings and medians of the repeats:", ""]
+        lines += ["", "Settings, medians of the runs, and the load average before each:", ""]
         for framework, figures in found["frameworks"].items():
             if "error" not in figures:
                 medians = ", ".join(f"{value:.3f}" for value in figures["round_seconds_of_repeats"])
-                lines.append(f"- {framework}: {figures['settings']} ({medians} s a round)")
+                loads = ", ".join(f"{value:.1f}" for value in figures["load_before"])
+                lines.append(f"- {framework}: {figures['settings']}; {medians} s a round; load {loads}")
     return "\n".join(lines) + "\n"
 
 
