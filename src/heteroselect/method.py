@@ -101,4 +101,5 @@ class Method:
     keep_unweighted: bool = False
     """A client whose update counted with weight 0 is told that it was not used, and keeps it for later."""
     needs: frozenset[str] = frozenset()
-    """What the method goes by beyond its score: "links" lets the selector see links and devices."""
+    """What the method goes by beyond its score: "links" lets the selector see links and devices, "uploads"
+    keeps the last ones."""

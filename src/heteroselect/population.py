@@ -51,14 +51,16 @@ class Population:
         """One number of each client's last report, NaN where there is none."""
         return self.reports.get(name, np.full(len(self), np.nan))
 
-    def received(self, client: int, update: Update, report: Mapping[str, float] | None = None) -> None:
+    def reported_by(self, client: int, report: Mapping[str, float]) -> None:
+        for name, value in report.items():
+            self.reports.setdefault(name, np.full(len(self), np.nan))[client] = value
+
+    def received(self, client: int, update: Update) -> None:
         """Only positions and values are kept, and positions in half the space where they fit."""
         positions = update.positions
         if not update.is_dense and update.size < 2**31:
             positions = positions.astype(np.int32)
         self.uploads[client] = Update(update.size, positions, update.values)
-        for name, value in (report or {}).items():
-            self.reports.setdefault(name, np.full(len(self), np.nan))[client] = value
 
     def only(self, ids: Counts) -> "Population":
         """What is known of some of them."""

@@ -178,11 +178,13 @@ def play_round(
     server.round = -1
     server.weights, server.state, server.notes = model, state, drawn.state
     population.selected(ids, t)
-    for client, update in heard.updates.items():
-        report = {**uploads[client].report, "seconds": heard.took[client]}
-        population.received(client, signal(update, method, streams), report)
-    if aggregate is not None:
-        population.agree(signal(Update.whole(aggregate), method, streams).values, method.consensus_keep)
+    for client in heard.updates:
+        population.reported_by(client, {**uploads[client].report, "seconds": heard.took[client]})
+    if "uploads" in method.score.needs | method.needs:
+        for client, update in heard.updates.items():
+            population.received(client, signal(update, method, streams))
+        if aggregate is not None:
+            population.agree(signal(Update.whole(aggregate), method, streams).values, method.consensus_keep)
     engine.settle({int(ids[place]) for place in places if weights[place] > 0 or not method.keep_unweighted})
     server.round = t
     return record

@@ -171,7 +171,8 @@ def test_only_candidates_are_scored():
 
 def test_what_is_known_of_some_keeps_their_uploads():
     known = Population.new(np.full(4, 10))
-    known.received(2, sparse(3, 0), {"loss": 1.5})
+    known.received(2, sparse(3, 0))
+    known.reported_by(2, {"loss": 1.5})
     known.selected(np.array([2]), 7)
     some = known.only(np.array([1, 2]))
     assert list(some.uploads) == [1]

@@ -52,9 +52,9 @@ class Informativeness:
 
     @property
     def needs(self) -> frozenset[str]:
-        """A score without V′ needs nobody's loss."""
+        """A score without V′ needs nobody's loss, and one without D nobody's last upload."""
         loss = {"all": "losses", "candidates": "losses", "stale": "reports"}[self.mode]
-        return frozenset({loss, "uploads"} if self.loss_weight else {"uploads"})
+        return frozenset(({loss} if self.loss_weight else set()) | ({"uploads"} if self.diversity_weight else set()))
 
     def asks(self, population: Population, rng: np.random.Generator) -> Counts:
         """Whose loss is asked for this round; the ledger charges for each."""
@@ -72,7 +72,7 @@ class Informativeness:
             population = population.only(ids)
         parts = {
             "loss": loss_informativeness(self._losses(population), self.constant),
-            "diversity": diversity(len(population), population.cosines()),
+            "diversity": diversity(len(population), population.cosines() if self.diversity_weight else {}),
             "fairness": fairness(population.counts, self.fairness_start),
             "staleness": staleness(
                 moment.round,
