@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors.torch import load_file
@@ -34,7 +34,7 @@ from heteroselect.folder import (
 )
 from heteroselect.method import Method
 from heteroselect.moment import Moment
-from heteroselect.round import Record, play_round
+from heteroselect.round import Engine, Record, play_round
 from heteroselect.settings import Config, MethodSettings
 from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
@@ -174,6 +174,14 @@ def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=3)
 
 
+class Stage(Engine, Protocol):
+    """An engine for a whole run: to be opened and closed, and able to show what the model says of the test set."""
+
+    def __enter__(self) -> "Stage": ...
+    def __exit__(self, *exception: object) -> None: ...
+    def outputs(self, weights: Weights) -> Tensor: ...
+
+
 def play(
     experiment: Experiment,
     folder: RunFolder | None,
@@ -182,9 +190,10 @@ def play(
     device: str = "cpu",
     watch: Callable[[Line], None] | None = None,
     found: tuple[Progress, Checkpoints] | None = None,
+    stage: Callable[[Progress], Stage] | None = None,
 ) -> Result:
-    """All rounds, or all that are left after those `found`. Interrupted by Ctrl-C, it closes the folder after the last
-    whole round, with a checkpoint."""
+    """All rounds, or all that are left after those `found`, in the simulator or on another `stage`. Interrupted by
+    Ctrl-C, it closes the folder after the last whole round, with a checkpoint."""
     config, path = experiment.config, folder.path if folder else None
     progress, checkpoints = found or (Progress.start(experiment, path), Checkpoints(path) if path else None)
     lines, server, pace = progress.lines, progress.server, Pace(config.simulate)
@@ -200,7 +209,8 @@ def play(
             changed.clear()
             pace.done()
 
-    with closing(folder) if folder else nullcontext(), _simulator(experiment, threads, device, progress) as engine:
+    opened = stage(progress) if stage else _simulator(experiment, threads, device, progress)
+    with closing(folder) if folder else nullcontext(), opened as engine:
         try:
             for t in range(len(lines) + 1, config.last_round + 1):
                 if _reached(lines, config):
@@ -273,7 +283,7 @@ def choose_device(name: str | None) -> str:
     return name or ("cuda" if available else "cpu")
 
 
-def _simulator(experiment: Experiment, threads: int, device: str, progress: Progress) -> Simulator:
+def _simulator(experiment: Experiment, threads: int, device: str, progress: Progress) -> Stage:
     return Simulator(
         experiment.module,
         experiment.clients(),
@@ -284,6 +294,7 @@ def _simulator(experiment: Experiment, threads: int, device: str, progress: Prog
         threads=threads,
         device=device,
         kept=progress.kept,
+        streams=experiment.streams,
     )
 
 
@@ -337,7 +348,7 @@ def _megabytes(lines: Sequence[Line], kind: str) -> float:
     return float(sum(line[kind] for line in lines)) / 1e6
 
 
-def _client_figures(experiment: Experiment, engine: Simulator, weights: Weights) -> dict[str, float | None]:
+def _client_figures(experiment: Experiment, engine: Stage, weights: Weights) -> dict[str, float | None]:
     """What single clients would see: accuracy on their own label mix, its mean and its worst tenth."""
     federation, found = experiment.federation, None
     if federation.classes is not None:

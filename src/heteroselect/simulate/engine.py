@@ -25,7 +25,7 @@ from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.simulate.scoring import Scoring
 from heteroselect.simulate.together import SMALL, Together
-from heteroselect.streams import Draws, drawing_from
+from heteroselect.streams import Draws, Streams, drawing_from
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -49,7 +49,9 @@ class Simulator:
         device: str = "cpu",
         together: bool = True,
         kept: MutableMapping[int, Kept] | None = None,
+        streams: Streams | None = None,
     ) -> None:
+        self.streams = streams or clients[0].streams
         self.together = together
         self.threads, self._rows_fit = threads, True
         self._rows: dict[tuple[int, int], Together] = {}
@@ -171,7 +173,7 @@ class Simulator:
         chunks = torch.split(self.test.x, EVALUATION_BATCH)
 
         def work(number: int, model: FlatModel) -> Tensor:
-            generator = self.clients[0].streams.torch("evaluation", client=number, device=model.device)
+            generator = self.streams.torch("evaluation", client=number, device=model.device)
             model.module.eval()
             with torch.no_grad(), drawing_from(generator, self.task.draws):
                 out: Tensor = model.module(to_inputs(chunks[number], self.task.pixels, model.device))
