@@ -1,0 +1,105 @@
+"""The Flower app behind `heteroselect flower`: an experiment of the settings, at the server and at every node.
+
+Server and nodes prepare the same experiment from the same text, so that client k has the same data everywhere; node
+i of n is home to the clients i, i + n, i + 2n, ….
+"""
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from flwr.app import Context, Message
+from flwr.clientapp import ClientApp
+from flwr.serverapp import Grid, ServerApp
+
+from heteroselect import methods
+from heteroselect.config import load
+from heteroselect.errors import HeteroSelectError
+from heteroselect.experiment import Experiment, prepare
+from heteroselect.flat import FlatModel
+from heteroselect.flower.engine import FlowerEngine, GridPost
+from heteroselect.flower.reply import Site, default_memory, reply
+from heteroselect.folder import RunFolder, locked, write_whole
+from heteroselect.run import choose_threads, play
+from heteroselect.simulate.checkpoint import Checkpoints
+from heteroselect.simulate.engine import Simulator
+from heteroselect.simulate.progress import Progress, find_latest
+
+ERROR, LOG = "error", "flower.jsonl"
+
+server, client = ServerApp(), ClientApp()
+
+
+@lru_cache(maxsize=2)
+def _experiment(text: str) -> Experiment:
+    return prepare(load(tomllib.loads(text), methods=methods.SETTINGS))
+
+
+@lru_cache(maxsize=2)
+def _site(text: str, place: int, places: int, memory: str) -> Site:
+    """Kept between messages where the process is, as in Ray's actors."""
+    experiment = _experiment(text)
+    there = {one.id: one for one in experiment.clients() if one.id % places == place}
+    folder = Path(memory) if memory else default_memory()
+    return Site(there, _model(text), experiment.task, experiment.method, folder)
+
+
+@lru_cache(maxsize=2)
+def _model(text: str) -> FlatModel:
+    return FlatModel(_experiment(text).module)
+
+
+def answer(message: Message, context: Context) -> Message:
+    node, run = context.node_config, context.run_config
+    place, places = int(node["partition-id"]), int(node["num-partitions"])
+    memory = str(node.get("memory") or run["memory"])
+    return reply(message, _site(str(run["config"]), place, places, memory))
+
+
+client.train()(answer)
+client.query()(answer)
+
+
+def main(grid: Grid, context: Context) -> None:
+    """All rounds, or all that are left, into the run folder. What is wrong goes into a file for the command."""
+    run = context.run_config
+    try:
+        serve(grid, str(run["config"]), Path(str(run["out"])), str(run["token"]), float(run["timeout"]))
+    except HeteroSelectError as error:
+        write_whole(Path(str(run["work"])) / ERROR, str(error).encode())
+        raise
+
+
+server.main()(main)
+
+
+def serve(grid: Any, text: str, path: Path, token: str, timeout: float) -> None:
+    experiment, threads = _experiment(text), choose_threads(None)
+
+    def stage(progress: Progress) -> FlowerEngine:
+        judge = Simulator(
+            experiment.module,
+            [],
+            experiment.federation.test,
+            experiment.task,
+            experiment.method,
+            experiment.metric,
+            threads=threads,
+            streams=experiment.streams,
+        )
+        return FlowerEngine(
+            GridPost(grid),
+            judge,
+            experiment.config.clients,
+            run=token,
+            kept=progress.kept,
+            since=lambda: min(Checkpoints(path).rounds(), default=0),
+            timeout=timeout,
+            log=path / LOG,
+        )
+
+    with locked(path):
+        found = find_latest(experiment, path, print)
+        folder = RunFolder.reopen(path, len(found[0].lines))
+        play(experiment, folder, threads=threads, found=found, stage=stage)

@@ -1,0 +1,311 @@
+"""The engine beyond one machine: it carries the round's messages over a Flower grid.
+
+Node ids are Flower's and new with every start; a client is known by its number (the partition), and every node is
+asked once which clients live there. Answers may come in any order, late, damaged or not at all: an answer counts
+only if it comes from the node that was asked, in time, and whatever is missing is simply missing.
+"""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from flwr.app import Message, MessageType, RecordDict
+from numpy.typing import NDArray
+from torch import Tensor
+
+from heteroselect.compress import Kept
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flat import Layout, Weights
+from heteroselect.flower.records import (
+    BODY,
+    HEADER,
+    MODEL,
+    PAYLOAD,
+    Header,
+    Hello,
+    Loss,
+    Present,
+    RecordError,
+    Settled,
+    from_array,
+    from_bytes,
+    from_record,
+    to_array,
+    to_bytes,
+    to_record,
+)
+from heteroselect.messages import Calibrate, Order, Question, Upload
+
+SETTLED = "settled"
+
+
+class Grid(Protocol):
+    """What is needed of Flower's grid."""
+
+    def get_node_ids(self) -> Iterable[int]: ...
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]: ...
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
+
+
+class Post(Protocol):
+    """How messages get to nodes, and answers back: in any order, and only those that came in time."""
+
+    def nodes(self) -> set[int]: ...
+    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]: ...
+
+
+class GridPost:
+    """Over a grid, looking for answers every `pause` seconds (Flower's own loop looks every 3)."""
+
+    def __init__(self, grid: Grid, pause: float = 0.25) -> None:
+        self.grid, self.pause = grid, pause
+
+    def nodes(self) -> set[int]:
+        return set(self.grid.get_node_ids())
+
+    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
+        sent = list(self.grid.push_messages(messages))
+        waiting = {number: one.metadata.dst_node_id for number, one in zip(sent, messages, strict=True) if number}
+        answers: list[Message] = []
+        began = looked = time.monotonic()
+        while waiting:
+            for one in self.grid.pull_messages(list(waiting)):
+                waiting.pop(one.metadata.reply_to_message_id, None)
+                answers.append(one)
+            now = time.monotonic()
+            if now - began > timeout:
+                break
+            if waiting and now - looked > 10:  # whoever has left the grid will not answer
+                looked, there = now, self.nodes()
+                waiting = {number: node for number, node in waiting.items() if node in there}
+            if waiting:
+                time.sleep(self.pause)
+        return answers
+
+
+class Judge(Protocol):
+    """Who evaluates the model: at the server, as in the simulator, whose engine without clients does it."""
+
+    @property
+    def layout(self) -> Layout: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def evaluate(self, weights: Weights) -> float: ...
+    def outputs(self, weights: Weights) -> Tensor: ...
+
+
+class FlowerEngine:
+    """`kept` holds, for each client, which of its uploads were used, until it has answered that it knows: that is
+    all the server keeps for it, and it goes into the checkpoints. `since` gives the oldest round that the server may
+    have to fall back to. With `log`, each round's payloads are noted there by their SHA-256."""
+
+    def __init__(
+        self,
+        post: Post,
+        judge: Judge,
+        clients: int,
+        *,
+        run: str,
+        kept: MutableMapping[int, Kept],
+        since: Callable[[], int] = lambda: 0,
+        timeout: float = 600.0,
+        log: Path | None = None,
+    ) -> None:
+        self.post, self.judge, self.clients = post, judge, clients
+        self.run, self.kept, self.since, self.timeout, self.log = run, kept, since, timeout, log
+        self.homes: dict[int, int] = {}
+        self.examples: dict[int, int] = {}
+        self._met: set[int] = set()
+        self._ordered: dict[int, int] = {}
+        self._troubles: list[str] = []
+
+    def __enter__(self) -> "FlowerEngine":
+        self.judge.__enter__()
+        self.gather()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.judge.__exit__(*exception)
+
+    @property
+    def layout(self) -> Layout:
+        return self.judge.layout
+
+    def evaluate(self, weights: Weights) -> float:
+        return self.judge.evaluate(weights)
+
+    def outputs(self, weights: Weights) -> Tensor:
+        return self.judge.outputs(weights)
+
+    def gather(self) -> None:
+        """Wait until every client has a node."""
+        until = time.monotonic() + self.timeout
+        self._meet()
+        while len(self.homes) < self.clients:
+            if time.monotonic() > until:
+                missing = [client for client in range(self.clients) if client not in self.homes]
+                raise HeteroSelectError(
+                    f"flower: {len(missing)} of {self.clients} clients have no node after {self.timeout:g} s "
+                    f"(the first is client {missing[0]}); start their SuperNodes, or lower `clients`."
+                )
+            time.sleep(0.5)
+            self._meet()
+
+    def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
+        """Whoever does not answer, or not with a number, counts as the least informative of those who did."""
+        found: dict[int, float] = {}
+        for client, content in self._ask(questions, weights).items():
+            try:
+                loss = from_record(Loss, content, client=client).loss
+            except RecordError as error:
+                self._note(client, str(error))
+            else:
+                if isinstance(loss, float) and math.isfinite(loss):
+                    found[client] = loss
+        least = min(found.values(), default=math.nan)
+        return [found.get(question.client, least) for question in questions]
+
+    def train(
+        self, weights: Weights, orders: Sequence[Order], shared: Mapping[str, NDArray[Any]] | None = None
+    ) -> list[Upload]:
+        """The uploads in the order of the orders; one that cannot be read is handed on empty, for the round to
+        reject."""
+        answers, uploads = self._ask(orders, weights, shared), []
+        self._ordered = {order.client: order.round for order in orders}
+        for client in (order.client for order in orders if order.client in answers):
+            content = answers[client]
+            try:
+                payload = from_array(content, PAYLOAD)
+                upload = from_record(Upload, content, client=client, payload=payload)
+                if not _sound(upload):
+                    raise RecordError("its report is not made of numbers")
+            except RecordError as error:
+                self._note(client, str(error))
+                upload = Upload(client, b"", 0, {})
+            uploads.append(upload)
+        self._write(orders, uploads)
+        return uploads
+
+    def settle(self, used: Collection[int]) -> None:
+        """Remembered, and told to each client with the next message to it."""
+        for client, round in self._ordered.items():
+            new = np.array([[round, client in used]], np.int64)
+            self.kept[client] = {SETTLED: np.concatenate([self._settled(client), new])}
+        self._ordered = {}
+
+    def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
+        """Whoever does not answer leaves the statistics as they were."""
+        content = self._ask([request], weights).get(request.client)
+        if content is not None:
+            try:
+                buffers = from_bytes(from_array(content, PAYLOAD))[0].buffers
+            except RecordError as error:
+                self._note(request.client, str(error))
+            else:
+                shapes = {name: (buffer.shape, buffer.dtype) for name, buffer in weights.buffers.items()}
+                if {name: (buffer.shape, buffer.dtype) for name, buffer in buffers.items()} == shapes:
+                    return buffers
+                self._note(request.client, "its statistics are not of this model")
+        return weights.buffers
+
+    def _ask(
+        self,
+        requests: Sequence[Question] | Sequence[Order] | Sequence[Calibrate],
+        weights: Weights,
+        shared: Mapping[str, NDArray[Any]] | None = None,
+    ) -> dict[int, RecordDict]:
+        """Each client its request and the model; the answers that came, by client."""
+        self._meet()
+        model, since, told = to_array(to_bytes(weights, shared)), self.since(), {}
+        messages = []
+        for request in requests:
+            client = request.client
+            if client not in self.homes:
+                self._note(client, "it has no node")
+                continue
+            told[client] = self._settled(client)
+            settled = tuple(Settled(int(round), bool(used)) for round, used in told[client])
+            header = Header(self.run, client, type(request).__name__, settled, since)
+            content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), MODEL: model})
+            messages.append(self._message(content, self.homes[client], header.kind, request.round))
+        answers: dict[int, RecordDict] = {}
+        for message in self.post.exchange(messages, self.timeout):
+            who = self._asked(message, told)
+            if who is not None:
+                answers[who] = message.content
+                if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
+                    self.kept[who] = {SETTLED: told[who][-1:]}
+        for client in sorted(set(told) - set(answers)):
+            self._note(client, "it did not answer")
+        return answers
+
+    def _asked(self, message: Message, told: Collection[int]) -> int | None:
+        """Which client this is the answer of, if it is one."""
+        node = message.metadata.src_node_id
+        if message.has_error():
+            self._troubles.append(f"node {node}: {message.error.reason}")
+            return None
+        try:
+            header = Header.read(message.content)
+        except RecordError as error:
+            self._troubles.append(f"node {node}: {error}")
+            return None
+        known = header.client in told and self.homes.get(header.client) == node and header.run == self.run
+        return header.client if known else None
+
+    def _meet(self) -> None:
+        """Ask nodes that are new who lives there. (A node that starts again has a new number.)"""
+        there = self.post.nodes()
+        self._met &= there
+        self.homes = {client: node for client, node in self.homes.items() if node in there}
+        new = sorted(there - self._met)
+        hello = RecordDict({HEADER: Header(self.run, 0, Hello.__name__).to_record(), BODY: to_record(Hello())})
+        messages = [self._message(hello, node, Hello.__name__, 0) for node in new]
+        for message in self.post.exchange(messages, min(self.timeout, 60.0)) if messages else []:
+            node = message.metadata.src_node_id
+            if message.has_error():
+                self._troubles.append(f"node {node}: {message.error.reason}")
+                continue
+            try:
+                present = from_record(Present, message.content)
+                found = {int(c): int(n) for c, n in zip(present.clients, present.examples, strict=True)}
+            except (RecordError, ValueError, TypeError) as error:
+                self._troubles.append(f"node {node}: {error}")
+                continue
+            self._met.add(node)
+            for client, examples in found.items():
+                if 0 <= client < self.clients:
+                    self.homes[client], self.examples[client] = node, examples
+
+    def _message(self, content: RecordDict, node: int, kind: str, round: int) -> Message:
+        type_ = MessageType.TRAIN if kind == Order.__name__ else MessageType.QUERY
+        # it lives as long as it is waited for: a node that comes back is not handed an order of long ago
+        return Message(content, node, type_, ttl=self.timeout, group_id=str(round))
+
+    def _settled(self, client: int) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = self.kept.get(client, {}).get(SETTLED, np.empty((0, 2), np.int64))
+        return found
+
+    def _note(self, client: int, trouble: str) -> None:
+        self._troubles.append(f"client {client}: {trouble}")
+
+    def _write(self, orders: Sequence[Order], uploads: Sequence[Upload]) -> None:
+        if self.log is not None and orders:
+            line = {
+                "round": orders[0].round,
+                "payloads": {str(one.client): hashlib.sha256(one.payload).hexdigest() for one in uploads},
+                "troubles": self._troubles,
+            }
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        self._troubles = []
+
+
+def _sound(upload: Upload) -> bool:
+    numbers = [upload.examples, *upload.report.values()]
+    return all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)

@@ -1,0 +1,173 @@
+"""What server and clients say to each other, as Flower's records, and back.
+
+A message of `heteroselect.messages` becomes a ConfigRecord, field by field, whatever its fields are. Bytes of any
+length (the model down, the payload up) travel as ONE uint8 array whose data are those very bytes: no header is
+added and none is parsed. Nothing here or beyond ever loads a pickle; models are safetensors.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from heteroselect.flat import Weights
+
+RAW = "bytes"  # how the data of our arrays are serialised: not at all
+BODY, HEADER, MODEL, PAYLOAD = "body", "header", "model", "payload"
+
+Arrays = Mapping[str, NDArray[Any]]
+M = TypeVar("M")
+
+
+class RecordError(ValueError):
+    """A message that is not what it should be."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of an upload: whether that of `round` was used."""
+
+    round: int
+    used: bool
+
+
+@dataclass(frozen=True)
+class Header:
+    """What goes with every message to a client: which run this is, whom it is for, what became of the uploads that
+    the client has not heard of yet, and the oldest round that the server may fall back to."""
+
+    run: str
+    client: int
+    kind: str
+    settled: tuple[Settled, ...] = ()
+    since: int = 0
+
+    def to_record(self) -> ConfigRecord:
+        record: dict[str, Any] = {"run": self.run, "client": self.client, "kind": self.kind, "since": self.since}
+        rounds = [2 * one.round + one.used for one in self.settled]
+        return ConfigRecord({**record, "settled": rounds} if rounds else record)
+
+    @staticmethod
+    def read(content: RecordDict) -> "Header":
+        record = _config(content, HEADER)
+        coded = _list(record.get("settled", []))
+        settled = tuple(Settled(int(number) // 2, bool(int(number) % 2)) for number in coded)
+        run, kind = str(record.get("run", "")), str(record.get("kind", ""))
+        return Header(run, _whole(record, "client"), kind, settled, _whole(record, "since"))
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Server to node: which clients live with you?"""
+
+
+@dataclass(frozen=True)
+class Present:
+    """Node to server: these do, each with so many examples."""
+
+    clients: list[int] = field(default_factory=list)
+    examples: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Client to server: its loss under the model it was asked about."""
+
+    client: int
+    loss: float
+
+
+def to_record(message: object) -> ConfigRecord:
+    """The fields of a message; bytes are left out, for they travel as an array, and so is what is None."""
+    assert is_dataclass(message)
+    found: dict[str, Any] = {}
+    for one in fields(message):
+        value = getattr(message, one.name)
+        if isinstance(value, Mapping):
+            found |= {f"{one.name}.{key}": _plain(inner) for key, inner in value.items()}
+        elif not isinstance(value, bytes) and value is not None and not (isinstance(value, list) and not value):
+            found[one.name] = _plain(value)
+    return ConfigRecord(found)
+
+
+def from_record(kind: type[M], content: RecordDict, **given: Any) -> M:
+    """The message of this kind in a Flower message, or RecordError; `given` fields are not read from it."""
+    record = _config(content, BODY)
+    found: dict[str, Any] = {}
+    for one in fields(kind):  # type: ignore[arg-type]
+        inner = {
+            key.removeprefix(one.name + "."): value for key, value in record.items() if key.startswith(one.name + ".")
+        }
+        if one.name in record:
+            found[one.name] = record[one.name]
+        elif inner or "Mapping" in str(one.type):
+            found[one.name] = inner
+    try:
+        return kind(**{**found, **given})
+    except TypeError as error:
+        raise RecordError(f"it is no {kind.__name__}: {error}") from error
+
+
+def to_bytes(weights: Weights, shared: Arrays | None = None) -> bytes:
+    """A model, and what goes with it, as one stretch of bytes."""
+    arrays = {"vector": weights.vector.numpy()}
+    arrays |= {f"buffer.{name}": np.asarray(buffer.numpy(), order="C") for name, buffer in weights.buffers.items()}
+    arrays |= {f"shared.{name}": np.asarray(array, order="C") for name, array in (shared or {}).items()}
+    return bytes(save(arrays))
+
+
+def from_bytes(data: bytes) -> tuple[Weights, dict[str, NDArray[Any]]]:
+    try:
+        arrays = load(data)
+        vector = torch.from_numpy(arrays["vector"].copy())
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise RecordError(f"its model cannot be read ({error})") from error
+
+    def group(prefix: str) -> dict[str, NDArray[Any]]:
+        return {name.removeprefix(prefix): a.copy() for name, a in arrays.items() if name.startswith(prefix)}
+
+    buffers = {name: torch.from_numpy(array) for name, array in group("buffer.").items()}
+    return Weights(vector, buffers), group("shared.")
+
+
+def to_array(data: bytes) -> ArrayRecord:
+    return ArrayRecord({RAW: Array("uint8", (len(data),), RAW, data)})
+
+
+def from_array(content: RecordDict, name: str) -> bytes:
+    """The bytes of an array, or RecordError."""
+    record = content.get(name)
+    if not isinstance(record, ArrayRecord) or RAW not in record:
+        raise RecordError(f"it has no {name}")
+    return bytes(record[RAW].data)
+
+
+def _config(content: RecordDict, name: str) -> ConfigRecord:
+    record = content.get(name)
+    if not isinstance(record, ConfigRecord):
+        raise RecordError(f"it has no {name}")
+    return record
+
+
+def _whole(record: ConfigRecord, name: str) -> int:
+    value = record.get(name, 0)
+    if not isinstance(value, int):
+        raise RecordError(f"its {name} is no whole number")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _plain(value: Any) -> Any:
+    """A number as Python's own: Flower takes no other."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

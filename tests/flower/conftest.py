@@ -1,0 +1,124 @@
+"""Flower's grid in this process: messages go to the clients' code directly, and things can be made to go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+if find_spec("flwr"):
+    from flwr.app import Message
+
+    from heteroselect.flower.engine import FlowerEngine
+    from heteroselect.flower.reply import Site, reply
+
+from heteroselect.experiment import Experiment, prepare
+from heteroselect.flat import FlatModel
+from heteroselect.run import settings_of
+from heteroselect.simulate.engine import Simulator
+from heteroselect.simulate.progress import Progress
+
+SMALL = {
+    "clients": 6,
+    "selected": 3,
+    "rounds": 4,
+    "method.train.steps": 4,
+    "data.dominant_fraction": 0.4,
+    "method.score.batches": 1,
+}
+
+
+class Nodes:
+    """A post whose nodes live here. `lose` says which answers never come, `spoil` changes them."""
+
+    def __init__(self, experiment: Experiment, memory: Path, places: int | None = None) -> None:
+        places = places or experiment.config.clients
+        model, self.first = FlatModel(experiment.module), 1000
+        self.sites = [
+            Site(
+                {one.id: one for one in experiment.clients() if one.id % places == place},
+                model,
+                experiment.task,
+                experiment.method,
+                memory,
+            )
+            for place in range(places)
+        ]
+        self.lose: Callable[[Message], bool] = lambda message: False
+        self.spoil: Callable[[Message], Message] = lambda message: message
+        self.seen: list[Message] = []
+
+    def nodes(self) -> set[int]:
+        return {self.first + place for place in range(len(self.sites))}
+
+    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
+        answers = []
+        for message in messages:
+            self.seen.append(message)
+            if not self.lose(message):
+                answer = reply(message, self.sites[message.metadata.dst_node_id - self.first])
+                answers.append(self.spoil(answer))
+        return answers[::-1]  # in no order to rely on
+
+
+def small(**changes: Any) -> Experiment:
+    return prepare(settings_of("mnist", changes={**SMALL, **changes}))
+
+
+def judge(experiment: Experiment) -> Simulator:
+    return Simulator(
+        experiment.module,
+        [],
+        experiment.federation.test,
+        experiment.task,
+        experiment.method,
+        experiment.metric,
+        streams=experiment.streams,
+    )
+
+
+def stage_on(experiment: Experiment, nodes: Nodes, **more: Any) -> Callable[[Progress], FlowerEngine]:
+    def stage(progress: Progress) -> FlowerEngine:
+        return FlowerEngine(
+            nodes, judge(experiment), experiment.config.clients, run="a", kept=progress.kept, timeout=1.0, **more
+        )
+
+    return stage
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> None:
+    """Everything here needs Flower."""
+    if not find_spec("flwr"):
+        pytest.skip("Flower is not installed (pip install 'heteroselect[flower]')", allow_module_level=True)
+
+
+@pytest.fixture(autouse=True)
+def _identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who this process is, as Flower tells its apps before they send a message."""
+    from flwr.supercore.task_identity import TaskIdentity
+
+    for name in ("_task_id", "_run_id", "_node_id"):
+        monkeypatch.setattr(TaskIdentity, name, 1)
+
+
+@pytest.fixture(name="nodes_of")
+def _nodes() -> type[Nodes]:
+    return Nodes
+
+
+@pytest.fixture(name="small")
+def _small() -> Callable[..., Experiment]:
+    return small
+
+
+@pytest.fixture(name="judge")
+def _judge() -> Callable[[Experiment], Simulator]:
+    return judge
+
+
+@pytest.fixture(name="stage_on")
+def _stage_on() -> Callable[..., Any]:
+    return stage_on

@@ -1,0 +1,167 @@
+"""The engine over a post of this process: the same bits as the simulator, whatever the post does with the messages."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from flwr.app import ConfigRecord, Message
+
+from heteroselect.config import to_toml
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.engine import FlowerEngine
+from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, to_array
+from heteroselect.flower.reply import reply
+from heteroselect.folder import RunFolder
+from heteroselect.messages import Order, Question
+from heteroselect.run import play
+from heteroselect.simulate.progress import find_latest
+
+
+@pytest.mark.parametrize("places", [6, 2])
+def test_a_run_is_the_simulators_to_the_bit_however_many_nodes_carry_it(tmp_path, places, nodes_of, small, stage_on):
+    experiment = small()
+    mine = play(experiment, None, threads=1, stage=stage_on(experiment, nodes_of(experiment, tmp_path, places)))
+    theirs = play(experiment, None, threads=1)
+    assert mine.rounds == theirs.rounds
+    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+
+
+def test_batch_norm_statistics_come_back_from_the_clients(tmp_path, nodes_of, small, stage_on):
+    changes = {"model.name": "resnet9", "clients": 3, "selected": 2, "rounds": 1, "method.train.steps": 1}
+    changes |= {"method.train.batch": 4, "method.aggregate.calibration_batches": 2, "stop_after": 1}
+    experiment = small(**changes)
+    experiment.federation.test.x.resize_(20, *experiment.federation.test.x.shape[1:])
+    experiment.federation.test.y.resize_(20)
+    mine = play(experiment, None, threads=1, stage=stage_on(experiment, nodes_of(experiment, tmp_path)))
+    theirs = play(experiment, None, threads=1)
+    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+    assert mine.rounds == theirs.rounds
+
+
+def test_a_lost_answer_is_a_missing_client_that_keeps_what_it_offered(tmp_path, nodes_of, small, stage_on):
+    """As in the simulator, where the world's faults lose an upload: the memory of the client is the same."""
+    experiment = small(rounds=3)
+    nodes, lost = nodes_of(experiment, tmp_path), []
+
+    def lose(message: Message) -> bool:
+        header = Header.read(message.content)
+        if header.kind == "Order" and message.metadata.group_id == "2" and not lost:
+            lost.append(header.client)
+            nodes_reply(message)  # it did train; only its answer is lost
+            return True
+        return False
+
+    def nodes_reply(message: Message) -> None:
+        reply(message, nodes.sites[message.metadata.dst_node_id - nodes.first])
+
+    nodes.lose = lose
+    result = play(experiment, None, threads=1, stage=stage_on(experiment, nodes))
+    assert result.rounds[1]["events"] == [{"client": lost[0], "kind": "missing", "detail": ""}]
+    assert [line["events"] for line in (result.rounds[0], result.rounds[2])] == [[], []]
+    told = [Header.read(m.content) for m in nodes.seen if m.metadata.group_id == "3"]
+    fate = next(header.settled for header in told if header.client == lost[0])
+    assert [(one.round, one.used) for one in fate][-1] == (2, False)
+
+
+def test_a_corrupt_payload_is_rejected_and_the_run_is_that_of_the_others(tmp_path, nodes_of, small, stage_on):
+    experiment = small(rounds=2)
+    nodes = nodes_of(experiment, tmp_path)
+
+    def spoil(message: Message) -> Message:
+        if Header.read(message.content).client == 2 and PAYLOAD in message.content:
+            message.content[PAYLOAD] = to_array(b"\x00" * 100)
+        return message
+
+    nodes.spoil = spoil
+    result = play(experiment, None, threads=1, stage=stage_on(experiment, nodes))
+    for line in result.rounds:
+        rejected = [event["client"] for event in line["events"] if event["kind"] == "rejected"]
+        assert rejected == ([2] if 2 in line["selected"] else [])
+    assert any(line["events"] for line in result.rounds)
+
+
+@pytest.mark.parametrize(
+    "record", [{"client": 0}, {"client": 0, "loss": "high"}, {"client": 0, "loss": float("nan")}, None]
+)
+def test_a_client_that_gives_no_loss_counts_as_the_least_informative(tmp_path, record, nodes_of, small, judge):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+
+    def spoil(message: Message) -> Message:
+        if Header.read(message.content).client == 4 and Header.read(message.content).kind == "Question":
+            del message.content[BODY]
+            if record is not None:
+                message.content[BODY] = ConfigRecord(record)
+        return message
+
+    nodes.spoil = spoil
+    with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
+        losses = engine.losses(experiment.weights, [Question(k, 1, 1, 32) for k in range(6)])
+    assert losses[4] == min(losses[:4] + losses[5:])
+    assert all(np.isfinite(losses))
+
+
+def test_an_answer_in_anothers_name_or_of_another_run_does_not_count(tmp_path, nodes_of, small, judge):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+
+    def spoil(message: Message) -> Message:
+        header = Header.read(message.content)
+        if header.client == 1:
+            message.content[HEADER] = Header("a", 2, header.kind).to_record()
+        if header.client == 3:
+            message.content[HEADER] = Header("b", 3, header.kind).to_record()
+        return message
+
+    nodes.spoil = spoil
+    with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
+        uploads = engine.train(experiment.weights, [Order(k, 1, 0.1, 0.5, 0.9) for k in range(5)])
+    assert [upload.client for upload in uploads] == [0, 2, 4]
+
+
+def test_a_server_that_fell_back_to_a_checkpoint_ends_in_the_same_bits(tmp_path, nodes_of, small, stage_on):
+    """The server dies in round 4, after its clients have trained; its last checkpoint is after round 2."""
+    experiment = small(**{"simulate.checkpoint_rounds": 2, "rounds": 5})
+    nodes, path = nodes_of(experiment, tmp_path / "memory"), tmp_path / "run"
+
+    class DiedError(Exception):
+        pass
+
+    def die(message: Message) -> bool:
+        if message.metadata.group_id == "4" and Header.read(message.content).kind == "Question" and not resumed:
+            raise DiedError
+        return False
+
+    nodes.lose, resumed = die, []
+    folder = RunFolder.create(path, to_toml(experiment.config))
+    with pytest.raises(DiedError):
+        play(experiment, folder, threads=1, stage=stage_on(experiment, nodes))
+    resumed.append(True)
+    nodes.first = 5000  # and all Supernodes_of have started again
+    found = find_latest(experiment, path, pytest.fail)
+    assert len(found[0].lines) == 2
+    result = play(
+        experiment,
+        RunFolder.reopen(path, 2),
+        threads=1,
+        found=found,
+        stage=stage_on(experiment, nodes, log=path / "flower.jsonl"),
+    )
+    theirs = play(experiment, None, threads=1)
+    assert result.summary["model_sha256"] == theirs.summary["model_sha256"]
+    assert result.rounds == theirs.rounds
+    lines = [json.loads(line) for line in (path / "flower.jsonl").read_text().splitlines()]
+    assert [line["round"] for line in lines] == [3, 4, 5]
+    shutil.rmtree(path)
+
+
+def test_a_client_without_a_node_is_waited_for_and_then_named(tmp_path, nodes_of, small, judge):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+    del nodes.sites[4:]
+    with (
+        pytest.raises(HeteroSelectError, match=r"2 of 6 clients have no node after 0.1 s .the first is client 4"),
+        FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}, timeout=0.1),
+    ):
+        pass
