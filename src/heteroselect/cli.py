@@ -1,4 +1,5 @@
-"""The command line: run · resume · show · report · replay · compare-log · data · presets · methods · settings."""
+"""The command line: run · resume · show · report · replay · compare-log · flower · data · presets · methods ·
+settings."""
 
 import json
 import signal
@@ -18,6 +19,7 @@ from heteroselect.config import load, parse_changes, presets, to_toml
 from heteroselect.data import download, sources
 from heteroselect.errors import HeteroSelectError
 from heteroselect.experiment import prepare
+from heteroselect.flower.command import app as flower
 from heteroselect.folder import (
     CONFIG,
     ROUNDS,
@@ -219,6 +221,7 @@ def show(
 
 
 app.command()(report)
+app.add_typer(flower, name="flower")
 
 
 def _any_method(name: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from torch import Tensor
 from heteroselect.errors import HeteroSelectError
 
 CONFIG, ROUNDS, SUMMARY, MODEL = "config.toml", "rounds.jsonl", "summary.json", "model.safetensors"
+FLOWER = "flower.json"  # how a run on Flower is carried
 
 
 class RunFolder:
@@ -33,7 +34,8 @@ class RunFolder:
             return
         text = f"--out: {path} already holds a run ({taken[0]}); allowed is a new or an empty folder"
         if not finished(path):
-            text += f", and `heteroselect resume {path}` goes on with this one from its last checkpoint"
+            command = "heteroselect flower resume" if (path / FLOWER).exists() else "heteroselect resume"
+            text += f", and `{command} {path}` goes on with this one from its last checkpoint"
         raise HeteroSelectError(text + ".")
 
     @staticmethod

@@ -23,6 +23,7 @@ from heteroselect.experiment import Experiment, prepare
 from heteroselect.flat import FlatModel, Loss, Weights
 from heteroselect.folder import (
     CONFIG,
+    FLOWER,
     MODEL,
     RunFolder,
     finished,
@@ -159,6 +160,8 @@ def resume(
     config = load(path / CONFIG, methods={**named, **methods.SETTINGS})
     if finished(path):
         return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+    if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
+        raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     device = choose_device(device)
     threads = choose_threads(threads, device)
     experiment = prepare(

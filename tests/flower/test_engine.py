@@ -5,15 +5,17 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 from flwr.app import ConfigRecord, Message
 
 from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
+from heteroselect.flat import FlatModel
 from heteroselect.flower.engine import FlowerEngine
 from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, to_array
 from heteroselect.flower.reply import reply
 from heteroselect.folder import RunFolder
-from heteroselect.messages import Order, Question
+from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.run import play
 from heteroselect.simulate.progress import find_latest
 
@@ -27,16 +29,20 @@ def test_a_run_is_the_simulators_to_the_bit_however_many_nodes_carry_it(tmp_path
     assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
 
 
-def test_batch_norm_statistics_come_back_from_the_clients(tmp_path, nodes_of, small, stage_on):
-    changes = {"model.name": "resnet9", "clients": 3, "selected": 2, "rounds": 1, "method.train.steps": 1}
-    changes |= {"method.train.batch": 4, "method.aggregate.calibration_batches": 2, "stop_after": 1}
-    experiment = small(**changes)
-    experiment.federation.test.x.resize_(20, *experiment.federation.test.x.shape[1:])
-    experiment.federation.test.y.resize_(20)
-    mine = play(experiment, None, threads=1, stage=stage_on(experiment, nodes_of(experiment, tmp_path)))
-    theirs = play(experiment, None, threads=1)
-    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
-    assert mine.rounds == theirs.rounds
+def test_batch_norm_statistics_come_back_from_the_clients(tmp_path, nodes_of, small, judge):
+    experiment = small(**{"model.name": "resnet9", "clients": 3, "selected": 2, "method.compress.curvature_layers": 0})
+    weights, request = experiment.weights, Calibrate(1, 1, 2, 8)
+    nodes = nodes_of(experiment, tmp_path)
+    with FlowerEngine(nodes, judge(experiment), 3, run="a", kept={}) as engine:
+        mine = engine.calibrate(weights, request)
+        nodes.lose = lambda message: True
+        assert engine.calibrate(weights, request) == weights.buffers
+    model = FlatModel(experiment.module)
+    model.load(weights)
+    theirs = experiment.clients()[1].calibrate(request, model, experiment.task)
+    assert mine.keys() == theirs.keys()
+    assert all(torch.equal(mine[name], theirs[name]) for name in mine)
+    assert any(not torch.equal(mine[name], weights.buffers[name]) for name in mine)
 
 
 def test_a_lost_answer_is_a_missing_client_that_keeps_what_it_offered(tmp_path, nodes_of, small, stage_on):
@@ -165,3 +171,16 @@ def test_a_client_without_a_node_is_waited_for_and_then_named(tmp_path, nodes_of
         FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}, timeout=0.1),
     ):
         pass
+
+
+@pytest.mark.parametrize("refusing", [{1}, {0, 1, 2}])
+def test_one_that_cannot_is_missing_and_where_nobody_can_the_run_ends(tmp_path, refusing, nodes_of, small, judge):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+    orders = [Order(k, 1, 1e38 if k in refusing else 0.1, 0.5, 0.9) for k in range(3)]
+    with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
+        if len(refusing) == 3:
+            with pytest.raises(HeteroSelectError, match="training diverged at client 0"):
+                engine.train(experiment.weights, orders)
+        else:
+            assert [upload.client for upload in engine.train(experiment.weights, orders)] == [0, 2]

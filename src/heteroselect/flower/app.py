@@ -4,7 +4,9 @@ Server and nodes prepare the same experiment from the same text, so that client 
 i of n is home to the clients i, i + n, i + 2n, ….
 """
 
+import os
 import tomllib
+import traceback
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,9 +28,10 @@ from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.progress import Progress, find_latest
 
-ERROR, LOG = "error", "flower.jsonl"
+ERROR, PID, LOG = "error", "server.pid", "flower.jsonl"
 
-server, client = ServerApp(), ClientApp()
+server = ServerApp()
+client = ClientApp()
 
 
 @lru_cache(maxsize=2)
@@ -62,12 +65,22 @@ client.query()(answer)
 
 
 def main(grid: Grid, context: Context) -> None:
-    """All rounds, or all that are left, into the run folder. What is wrong goes into a file for the command."""
+    """All rounds, or all that are left, into the run folder. Who is at work, and what is wrong, goes into files for
+    the command that waits for it."""
     run = context.run_config
+    work = Path(str(run["work"]))
+    write_whole(work / PID, str(os.getpid()).encode())
     try:
         serve(grid, str(run["config"]), Path(str(run["out"])), str(run["token"]), float(run["timeout"]))
     except HeteroSelectError as error:
-        write_whole(Path(str(run["work"])) / ERROR, str(error).encode())
+        write_whole(work / ERROR, str(error).encode())
+        raise
+    except Exception as error:
+        log = work / "error.log"
+        log.write_text(traceback.format_exc(), encoding="utf-8")
+        write_whole(
+            work / ERROR, f"flower: the ServerApp failed ({type(error).__name__}: {error}); see {log}.".encode()
+        )
         raise
 
 

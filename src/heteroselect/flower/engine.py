@@ -26,6 +26,7 @@ from heteroselect.flower.records import (
     HEADER,
     MODEL,
     PAYLOAD,
+    REFUSED,
     Header,
     Hello,
     Loss,
@@ -242,7 +243,18 @@ class FlowerEngine:
                     self.kept[who] = {SETTLED: told[who][-1:]}
         for client in sorted(set(told) - set(answers)):
             self._note(client, "it did not answer")
-        return answers
+        return self._willing(answers)
+
+    def _willing(self, answers: dict[int, RecordDict]) -> dict[int, RecordDict]:
+        """Those that could do as they were asked. One that could not is missing; where none could, the settings are
+        to blame, and the run ends as it does in the simulator."""
+        bodies: dict[int, Any] = {client: content.get(BODY, {}) for client, content in answers.items()}
+        refused = {client: str(body[REFUSED]) for client, body in bodies.items() if REFUSED in body}
+        if refused and len(refused) == len(answers):
+            raise HeteroSelectError(refused[min(refused)])
+        for client, why in refused.items():
+            self._note(client, why)
+        return {client: content for client, content in answers.items() if client not in refused}
 
     def _asked(self, message: Message, told: Collection[int]) -> int | None:
         """Which client this is the answer of, if it is one."""

@@ -19,7 +19,7 @@ from safetensors.numpy import load, save
 from heteroselect.flat import Weights
 
 RAW = "bytes"  # how the data of our arrays are serialised: not at all
-BODY, HEADER, MODEL, PAYLOAD = "body", "header", "model", "payload"
+BODY, HEADER, MODEL, PAYLOAD, REFUSED = "body", "header", "model", "payload", "refused"
 
 Arrays = Mapping[str, NDArray[Any]]
 M = TypeVar("M")

@@ -16,6 +16,7 @@ from flwr.app import ConfigRecord, Message, RecordDict
 
 from heteroselect.client import Client, Task
 from heteroselect.compress import Kept
+from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.flower.memory import Memory
 from heteroselect.flower.records import (
@@ -23,6 +24,7 @@ from heteroselect.flower.records import (
     HEADER,
     MODEL,
     PAYLOAD,
+    REFUSED,
     Header,
     Hello,
     Loss,
@@ -72,7 +74,10 @@ def reply(message: Message, site: Site) -> Message:
     weights, shared = from_bytes(from_array(content, MODEL))
     with _one_thread():
         site.model.load(weights)
-        record, payload = _work(content, header, site, memory, kept, shared)
+        try:
+            record, payload = _work(content, header, site, memory, kept, shared)
+        except HeteroSelectError as error:  # a sentence for people; they are at the server
+            record, payload = ConfigRecord({REFUSED: str(error)}), b""
     return _answer(message, header, record, payload)
 
 

@@ -1,0 +1,176 @@
+"""A whole run on Flower, from this process: start what it needs, hand the app over, watch the run folder fill, and
+start again what dies. What counts is in the run folder; a run that is stopped anywhere goes on from there."""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from safetensors.torch import load_file
+
+from heteroselect.config import to_toml
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.app import ERROR, PID
+from heteroselect.flower.keys import make_node_key, make_tls
+from heteroselect.flower.processes import Flower, end, exists, left, new_token, remove
+from heteroselect.folder import (
+    FLOWER,
+    MODEL,
+    finished,
+    for_people,
+    read_rounds,
+    read_summary,
+    whole_rounds,
+    write_whole,
+)
+from heteroselect.run import Line, Result
+from heteroselect.settings import Config
+
+WORK, MEMORY = "flower", "memory"
+PATIENCE = 180.0  # seconds in which an app that was handed over should have started
+FAREWELL = 20.0  # seconds in which a ServerApp that has done its work should have ended
+RESTARTS = 10
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a run is carried: what flower.json keeps of it. `token` tells its clients' memories from all others."""
+
+    mode: Literal["simulate", "deploy"]
+    token: str
+    nodes: int
+    tls: bool = False
+    timeout: float = 600.0
+
+    @staticmethod
+    def new(mode: Literal["simulate", "deploy"], nodes: int, *, tls: bool = False, timeout: float = 600.0) -> "Plan":
+        return Plan(mode, new_token(), nodes, tls, timeout)
+
+    @staticmethod
+    def read(path: Path) -> "Plan":
+        try:
+            return Plan(**json.loads((path / FLOWER).read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise HeteroSelectError(f"flower resume: {path} is no run on Flower; it needs {FLOWER}.") from None
+        except (OSError, ValueError, TypeError) as error:
+            raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({error}).") from error
+
+    def write(self, path: Path) -> None:
+        with for_people(path):
+            write_whole(path / FLOWER, (json.dumps(asdict(self), indent=2) + "\n").encode())
+
+
+def conduct(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None = None) -> Result:
+    """Play the run in the folder `path` to its end. Only its logs stay where it fails."""
+    path = path.absolute()
+    work = path / WORK
+    with for_people(path):
+        remove(work)  # of an earlier try: what counts is in the checkpoints and the memory
+        work.mkdir(mode=0o700)
+    with Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
+        _Conductor(flower, path, config, plan, watch).play()
+    with for_people(path):
+        remove(work)
+        remove(path / MEMORY)
+    return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+
+
+class _Conductor:
+    def __init__(
+        self, flower: Flower, path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None
+    ) -> None:
+        self.flower, self.path, self.config, self.plan, self.watch = flower, path, config, plan, watch
+        self.keys: dict[str, Path] = {}
+        self.seen, self.left = len(whole_rounds(path)), RESTARTS
+
+    def play(self) -> None:
+        flower = self.flower
+        flower.superlink(*(["--simulation"] if self.plan.mode == "simulate" else []))
+        if self.plan.mode == "deploy":
+            for place in range(self.plan.nodes):
+                self._node(place)
+        since = self._submit()
+        while not self._over():
+            time.sleep(0.3)
+            self._report()
+            if not flower.alive("superlink"):
+                self._again("the SuperLink died")
+                flower.stop("superlink")
+                self._end_server()
+                flower.superlink(*(["--simulation"] if self.plan.mode == "simulate" else []))
+                since = self._submit()
+            elif self._server() is None:
+                if time.monotonic() - since > PATIENCE:
+                    raise HeteroSelectError(f"flower: the ServerApp did not start; {flower.last_words('superlink')}")
+            elif not exists(self._server() or 0) and not self._over():
+                self._again("the ServerApp died")
+                since = self._submit()
+            for place in range(self.plan.nodes if self.plan.mode == "deploy" else 0):
+                if not flower.alive(_name(place)):
+                    self._again(f"{_name(place)} died")
+                    flower.stop(_name(place))
+                    self._node(place)
+        self._report()
+        until = time.monotonic() + FAREWELL
+        while exists(self._server() or 0) and time.monotonic() < until:
+            time.sleep(0.1)
+
+    def _submit(self) -> float:
+        """Hand the app over; it goes on from the last checkpoint, if there is one."""
+        (self.flower.work / PID).unlink(missing_ok=True)
+        app: dict[str, Any] = {
+            "config": to_toml(self.config),
+            "out": str(self.path),
+            "work": str(self.flower.work),
+            "memory": str(self.path / MEMORY),
+            "token": self.plan.token,
+            "timeout": self.plan.timeout,
+        }
+        nodes = f"num-supernodes={self.plan.nodes} client-resources-num-cpus=1"
+        self.flower.submit(app, nodes if self.plan.mode == "simulate" else "")
+        return time.monotonic()
+
+    def _node(self, place: int) -> None:
+        name = _name(place)
+        if self.plan.tls and name not in self.keys:
+            self.keys[name], public = make_node_key(self.flower.work / "keys", name)
+            self.flower.register(public)
+        memory = str(self.path / MEMORY / name)
+        settings = {"partition-id": place, "num-partitions": self.plan.nodes, "memory": memory}
+        self.flower.supernode(name, settings, key=self.keys.get(name))
+
+    def _over(self) -> bool:
+        """Whether the run has come to its end, well or not."""
+        if (self.flower.work / ERROR).exists():
+            raise HeteroSelectError((self.flower.work / ERROR).read_text(encoding="utf-8"))
+        return finished(self.path)
+
+    def _again(self, why: str) -> None:
+        """Start over what died, but not for ever."""
+        self.left -= 1
+        if self.left < 0:
+            raise HeteroSelectError(f"flower: {why}, once too often; logs: {self.flower.work}.")
+
+    def _server(self) -> int | None:
+        with contextlib.suppress(OSError, ValueError):
+            return int((self.flower.work / PID).read_text(encoding="utf-8"))
+        return None
+
+    def _end_server(self) -> None:
+        """A ServerApp without its SuperLink would hold the run folder for ever."""
+        pid = self._server()
+        if pid is not None and pid in left(self.flower.mark):
+            end([pid])
+
+    def _report(self) -> None:
+        lines = whole_rounds(self.path) if self.watch else []
+        for line in lines[self.seen :] if self.watch else []:
+            self.watch(line)  # type: ignore[misc]
+        self.seen = max(self.seen, len(lines))
+
+
+def _name(place: int) -> str:
+    return f"supernode-{place}"

@@ -1,0 +1,261 @@
+"""Flower's processes for one run: started here, watched here, and ended here, by their ids.
+
+Everything lies in one folder: a private FLWR_HOME, the app, the logs. Flower and Ray start processes in turn, some
+in sessions of their own; all of them inherit a mark in their environment, and by that mark, and no other, whatever
+is left at the end is found and ended.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.folder import write_whole
+
+LOOPBACK = "127.0.0.1"
+OFFLINE = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray then listens on the loopback only
+}
+MARK = "HETEROSELECT_FLOWER_RUN"
+_CONNECTION = "here"
+
+
+@dataclass(frozen=True)
+class Tls:
+    """The files of a SuperLink that speaks TLS and wants to know its SuperNodes."""
+
+    ca: Path
+    certificate: Path
+    key: Path
+
+
+@dataclass
+class Flower:
+    """Use as a context manager: when it closes, all processes have ended."""
+
+    work: Path
+    tls: Tls | None = None
+    port: int = 0
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    mark: str = field(default_factory=lambda: secrets.token_hex(16))
+    scratch: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="heteroselect-")))  # short: for sockets
+
+    def __enter__(self) -> "Flower":
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.port = self.port or free_port()
+        connection: dict[str, Any] = {"address": f"{LOOPBACK}:{self.port}"}
+        connection |= {"root-certificates": str(self.tls.ca)} if self.tls else {"insecure": True}
+        config = {"superlink": {"default": _CONNECTION, _CONNECTION: connection}}
+        write_whole(self.home / "config.toml", tomli_w.dumps(config).encode())
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for name in reversed(list(self.running)):
+            self.stop(name)
+        end(left(self.mark))
+        remove(self.scratch)
+
+    @property
+    def home(self) -> Path:
+        return self.work / "home"
+
+    def superlink(self, *options: str) -> None:
+        """Start the SuperLink and wait until it answers. Its state is in a file, so that it may be started again."""
+        command = ["flower-superlink", "--host", LOOPBACK, "--port", str(self.port), *options]
+        command += ["--database", str(self.work / "superlink.db")]
+        if self.tls:
+            files = {"--ssl-ca-certfile": self.tls.ca, "--ssl-certfile": self.tls.certificate}
+            for name, path in {**files, "--ssl-keyfile": self.tls.key}.items():
+                command += [name, str(path)]
+            command.append("--enable-supernode-auth")
+        else:
+            command.append("--insecure")
+        self.start("superlink", command)
+        self.wait_for_port("superlink", self.port)
+
+    def supernode(
+        self, name: str, settings: Mapping[str, Any], *, key: Path | None = None, prefix: Sequence[str] = ()
+    ) -> None:
+        """Start a SuperNode; `settings` are its node config, `prefix` a command to start it through."""
+        listening = free_port()
+        command = [*prefix, "flower-supernode", "--superlink", f"{LOOPBACK}:{self.port}"]
+        command += ["--host", LOOPBACK, "--port", str(listening), "--node-config", _pairs(settings)]
+        command += ["--root-certificates", str(self.tls.ca)] if self.tls else ["--insecure"]
+        if key is not None:
+            command += ["--auth-supernode-private-key", str(key)]
+        self.start(name, command)
+
+    def submit(self, app: Mapping[str, Any], federation: str = "") -> str:
+        """Hand the app to the SuperLink; the number of the run."""
+        folder = self.work / "app"
+        folder.mkdir(exist_ok=True)
+        write_whole(folder / "pyproject.toml", tomli_w.dumps(_project(app)).encode())
+        options = ["--federation-config", federation] if federation else []
+        return str(self.flwr("run", str(folder), _CONNECTION, *options)["run-id"])
+
+    def status(self, run: str) -> str:
+        """What the SuperLink says of a run, as in finished:completed."""
+        found = self.flwr("list", _CONNECTION, "--run-id", run)["runs"]
+        return str(found[0]["status"]) if found else "unknown"
+
+    def register(self, public: Path) -> None:
+        """From now on the SuperLink knows this node's key."""
+        self.flwr("supernode", "register", str(public), _CONNECTION)
+
+    def flwr(self, *arguments: str) -> dict[str, Any]:
+        """One of Flower's own commands, and its answer. (Its exit code says little.)"""
+        command = self._command(["flwr", *arguments, "--format", "json"])
+        done = subprocess.run(command, env=self._environment(), capture_output=True, text=True, check=False)
+        answer = done.stdout[done.stdout.find("{") :] if "{" in done.stdout else ""
+        try:
+            found: dict[str, Any] = json.loads(answer)
+        except ValueError:
+            found = {}
+        if not found.get("success"):
+            reason = found.get("error-message") or (done.stderr or done.stdout).strip().splitlines()[-1:] or "no answer"
+            raise HeteroSelectError(f"flower: `flwr {' '.join(arguments[:2])}` failed: {reason}; logs: {self.work}.")
+        return found
+
+    def start(self, name: str, command: Sequence[str]) -> None:
+        with (self.work / f"{name}.log").open("ab") as log:
+            self.running[name] = subprocess.Popen(
+                self._command(command),
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self.work,
+            )
+        self._note()
+
+    def stop(self, name: str, patience: float = 10.0) -> None:
+        """Ask a process to end, then end it and its session."""
+        process = self.running.pop(name)
+        if process.poll() is None:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)  # the group that it was started as the leader of
+        process.wait()
+        self._note()
+
+    def alive(self, name: str) -> bool:
+        return name in self.running and self.running[name].poll() is None
+
+    def wait_for_port(self, name: str, port: int, patience: float = 60.0) -> None:
+        until = time.monotonic() + patience
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
+                return
+            if not self.alive(name) or time.monotonic() > until:
+                raise HeteroSelectError(f"flower: {name} did not start; {self.last_words(name)}")
+            time.sleep(0.2)
+
+    def last_words(self, name: str) -> str:
+        path = self.work / f"{name}.log"
+        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() if path.exists() else []
+        return f"the end of {path}: {' / '.join(lines[-3:]) or 'nothing'}"
+
+    def _note(self) -> None:
+        """Who is who, for people who look."""
+        pids = {name: process.pid for name, process in self.running.items()}
+        write_whole(self.work / "processes.json", (json.dumps(pids, indent=2) + "\n").encode())
+
+    def _environment(self) -> dict[str, str]:
+        """Flower's programs are those beside this interpreter, and its parts find each other on the path."""
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        own = {"FLWR_HOME": str(self.home), "RAY_TMPDIR": str(self.scratch), MARK: self.mark, "PATH": path}
+        return {**os.environ, **OFFLINE, **own}
+
+    def _command(self, command: Sequence[str]) -> list[str]:
+        """The first word that is one of Flower's programs, with its whole path."""
+        beside = Path(sys.executable).parent
+        return [str(beside / word) if word.startswith(("flower-", "flwr")) and (beside / word).exists() else word
+                for word in command]  # fmt: skip
+
+
+def exists(pid: int) -> bool:
+    """A process that has ended, and that nobody has asked after yet, does not exist."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def left(mark: str) -> list[int]:
+    """All processes that carry the mark."""
+    found, text = [], f"{MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if text in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
+def end(pids: Sequence[int], patience: float = 10.0) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + patience
+    while any(exists(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def new_token() -> str:
+    """What tells this run's memories from any other's."""
+    return secrets.token_hex(8)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])
+
+
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _pairs(settings: Mapping[str, Any]) -> str:
+    """As Flower takes them: a text in quotes, a number as it is."""
+    return " ".join(f"{name}={json.dumps(value)}" for name, value in settings.items())
+
+
+def _project(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The app is two names of this package, and what its parts are to know."""
+    return {
+        "project": {"name": "heteroselect-run", "version": "1.0.0", "description": "", "license": "Apache-2.0"},
+        "tool": {
+            "flwr": {
+                "app": {
+                    "publisher": "heteroselect",
+                    "components": {
+                        "serverapp": "heteroselect.flower.app:server",
+                        "clientapp": "heteroselect.flower.app:client",
+                    },
+                    "config": dict(settings),
+                }
+            }
+        },
+    }

@@ -1,0 +1,44 @@
+"""The app's server side: what goes wrong in it is left where the command finds it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from heteroselect.config import to_toml
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flower import app
+from heteroselect.folder import RunFolder
+from heteroselect.run import settings_of
+
+
+class Empty:
+    """A grid without nodes, or one that breaks."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    def get_node_ids(self):
+        if self.error:
+            raise self.error
+        return []
+
+
+def context(tmp_path: Path) -> SimpleNamespace:
+    config = settings_of("mnist", changes={"clients": 3, "selected": 2, "rounds": 1})
+    RunFolder.create(tmp_path / "run", to_toml(config)).close()
+    run = {"config": to_toml(config), "out": str(tmp_path / "run"), "work": str(tmp_path), "token": "a"}
+    return SimpleNamespace(run_config={**run, "timeout": 0.1})
+
+
+def test_an_error_for_people_is_left_as_it_is(tmp_path):
+    with pytest.raises(HeteroSelectError):
+        app.main(Empty(), context(tmp_path))
+    assert "3 of 3 clients have no node" in (tmp_path / app.ERROR).read_text()
+
+
+def test_any_other_is_named_and_its_traceback_kept(tmp_path):
+    with pytest.raises(RuntimeError):
+        app.main(Empty(RuntimeError("no more")), context(tmp_path))
+    assert "the ServerApp failed (RuntimeError: no more)" in (tmp_path / app.ERROR).read_text()
+    assert "Traceback" in (tmp_path / "error.log").read_text()
