@@ -4,6 +4,7 @@ Server and nodes prepare the same experiment from the same text, so that client 
 i of n is home to the clients i, i + n, i + 2n, ….
 """
 
+import hashlib
 import os
 import tomllib
 import traceback
@@ -27,6 +28,7 @@ from heteroselect.run import choose_threads, play
 from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.progress import Progress, find_latest
+from heteroselect.streams import Draws
 
 ERROR, PID, LOG = "error", "server.pid", "flower.jsonl"
 
@@ -35,22 +37,30 @@ client = ClientApp()
 
 
 @lru_cache(maxsize=2)
-def _experiment(text: str) -> Experiment:
-    return prepare(load(tomllib.loads(text), methods=methods.SETTINGS))
+def _experiment(text: str, notes: Path | None = None) -> Experiment:
+    """A node writes down that the model draws no random numbers: to find it out takes longer than most answers, and
+    each message starts a new process."""
+    note = notes / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.draws-none" if notes else None
+    known = Draws() if note and note.exists() else None
+    experiment = prepare(load(tomllib.loads(text), methods=methods.SETTINGS), draws=known)
+    if note and known is None and experiment.task.draws == Draws():
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.touch()
+    return experiment
 
 
 @lru_cache(maxsize=2)
 def _site(text: str, place: int, places: int, memory: str) -> Site:
     """Kept between messages where the process is, as in Ray's actors."""
-    experiment = _experiment(text)
-    there = {one.id: one for one in experiment.clients() if one.id % places == place}
     folder = Path(memory) if memory else default_memory()
-    return Site(there, _model(text), experiment.task, experiment.method, folder)
+    experiment = _experiment(text, folder)
+    there = {one.id: one for one in experiment.clients() if one.id % places == place}
+    return Site(there, _model(text, folder), experiment.task, experiment.method, folder)
 
 
 @lru_cache(maxsize=2)
-def _model(text: str) -> FlatModel:
-    return FlatModel(_experiment(text).module)
+def _model(text: str, notes: Path) -> FlatModel:
+    return FlatModel(_experiment(text, notes).module)
 
 
 def answer(message: Message, context: Context) -> Message:

@@ -1,0 +1,108 @@
+"""`heteroselect flower deploy` with real processes, some of which are killed."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from heteroselect.experiment import prepare
+from heteroselect.flower.keys import make_node_key
+from heteroselect.flower.processes import Flower, Tls
+from heteroselect.flower.records import Header
+from heteroselect.flower.reply import reply
+from heteroselect.folder import read_rounds, read_summary, whole_rounds
+from heteroselect.run import play, settings_of
+
+pytestmark = [pytest.mark.flower, pytest.mark.slow]
+
+# nobody is asked for a loss, so that a round is one message for each client
+SETTINGS = {"method.score.mode": "stale", "method.train.steps": 5}
+
+
+@contextmanager
+def deployed(out: Path, *options: str) -> Iterator[subprocess.Popen]:
+    command = [sys.executable, "-m", "heteroselect", "flower", "deploy", "mnist", "--out", str(out), "--quiet"]
+    command += [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={value}")]
+    process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True, cwd=out.parent)
+    try:
+        yield process
+    finally:
+        process.terminate()  # it ends all that it has started
+        process.wait(60)
+
+
+def wait_for(what: Callable[[], bool], process: subprocess.Popen, seconds: float = 200) -> None:
+    until = time.monotonic() + seconds
+    while not what():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.1)
+
+
+def pid_of(out: Path, name: str) -> int:
+    return json.loads((out / "flower" / "processes.json").read_text())[name]
+
+
+def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_one_lost_answer(
+    tmp_path, nodes_of, stage_on
+):
+    """After round 1 the SuperLink is killed: the command starts it again and goes on from the checkpoint. In round 3
+    a SuperNode is killed in the middle of its work: the round goes on without it after the timeout, and in round 4
+    it is back with its memory. Meanwhile a node whose key nobody knows is refused."""
+    out = tmp_path / "run"
+    options = ["--nodes", "2", "--rounds", "4", "--tls", "--timeout", "60", "--set", "simulate.checkpoint_rounds=1"]
+    with deployed(out, *options) as process:
+        wait_for(lambda: out.is_dir() and len(whole_rounds(out)) == 1, process)
+        os.kill(pid_of(out, "superlink"), signal.SIGKILL)
+        wait_for(lambda: len(whole_rounds(out)) == 2, process)
+        log = out / "flower" / "supernode-1.log"
+        before = log.read_text().count("Receiving: train")
+        wait_for(lambda: log.read_text().count("Receiving: train") > before, process)
+        os.kill(pid_of(out, "supernode-1"), signal.SIGKILL)
+        said = stranger(out, tmp_path)
+        _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    events = [[(event["client"], event["kind"]) for event in line["events"]] for line in read_rounds(out)]
+    assert events == [[], [], [(1, "missing")], []]
+    assert read_summary(out)["model_sha256"] in {expected(tmp_path, nodes_of, stage_on, t) for t in (True, False)}
+    assert "SuperNode ID" not in said
+    assert "not registered" in said.lower() or "permission" in said.lower() or "auth" in said.lower(), said
+    assert not (out / "flower").exists()
+
+
+def stranger(out: Path, tmp_path: Path) -> str:
+    """What a SuperNode says whose key nobody has registered."""
+    home, (private, _) = out / "flower" / "home", make_node_key(tmp_path / "keys", "stranger")
+    address = tomllib.loads((home / "config.toml").read_text())["superlink"]["here"]["address"]
+    port = int(address.rpartition(":")[2])
+    tls = Tls(out / "flower" / "keys" / "ca.crt", Path(), Path())
+    with Flower(tmp_path, tls, port) as flower:
+        flower.supernode("stranger", {"partition-id": 0, "num-partitions": 2}, key=private)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            flower.running["stranger"].wait(20)
+    return (tmp_path / "stranger.log").read_text()
+
+
+def expected(tmp_path, nodes_of, stage_on, trained: bool) -> str:
+    """The model of the same run where the answer of client 1 in round 3 is lost, with or without its training."""
+    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 4}))
+    nodes = nodes_of(here, tmp_path / f"memory-{trained}")
+
+    def lose(message) -> bool:
+        header = Header.read(message.content)
+        lost = header.kind == "Order" and header.client == 1 and message.metadata.group_id == "3"
+        if lost and trained:
+            reply(message, nodes.sites[1])
+        return lost
+
+    nodes.lose = lose
+    return play(here, None, threads=1, stage=stage_on(here, nodes)).summary["model_sha256"]
