@@ -4,11 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
 
-.PHONY: help run test check results screenshots docs bench bench-wire bench-peers fuzz clean
+.PHONY: help run test test-network check results screenshots docs bench bench-wire bench-peers fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
 	@echo "make test     set up with the development tools; lint, types and all tests"
+	@echo "make test-network  Flower over links of 0.5, 1 and 2 Mb/s between network namespaces (needs root and iproute2)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
 	@echo "make screenshots  run MNIST with two methods and take the README's picture of their report (needs chromium)"
@@ -27,6 +28,9 @@ test: $(VENV)/.installed-dev lint
 
 check: $(VENV)/.installed-dev lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-network: $(VENV)/.installed-dev
+	HETEROSELECT_NETWORK=1 $(BIN)/python -m pytest -m network -s
 
 .PHONY: lint
 lint: $(VENV)/.installed-dev
@@ -65,7 +69,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,flower]'
 	@touch $@ $(VENV)/.installed
 
 # A peer that cannot be installed is left out, and the table says so.

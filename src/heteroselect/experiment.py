@@ -25,7 +25,7 @@ from heteroselect.population import Population
 from heteroselect.round import Server
 from heteroselect.settings import Config, MethodSettings
 from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
-from heteroselect.world import Clock, Devices, Faults, Links, World
+from heteroselect.world import Clock, Devices, Faults, Links, MeasuredLinks, World
 from heteroselect.world.clock import time_budget
 
 
@@ -199,7 +199,9 @@ def _dry_run(
 
 def _world(config: Config, method: Method, size: int, streams: Streams) -> World:
     settings = config.world
-    links = Links(settings.bandwidth_min_mbps, settings.bandwidth_max_mbps, settings.stress)
+    low, high = settings.bandwidth_min_mbps, settings.bandwidth_max_mbps
+    measured = settings.links == "measured"
+    links = MeasuredLinks(low, high, settings.links_keep) if measured else Links(low, high, settings.stress)
     devices = Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices)
     average = method.allocate.average
     budget = settings.budget_seconds or time_budget(average, size, links.mean, method.train.steps, devices.mean)

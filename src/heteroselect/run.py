@@ -287,6 +287,11 @@ def choose_device(name: str | None) -> str:
 
 
 def _simulator(experiment: Experiment, threads: int, device: str, progress: Progress) -> Stage:
+    if experiment.config.world.links == "measured":
+        raise HeteroSelectError(
+            "world.links: there is nothing to measure in a simulation; allowed is drawn, and measured in "
+            "`heteroselect flower deploy`."
+        )
     return Simulator(
         experiment.module,
         experiment.clients(),

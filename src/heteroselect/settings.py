@@ -91,6 +91,10 @@ class FaultSettings(Group):
 
 
 class WorldSettings(Group):
+    links: Literal["drawn", "measured"] = "drawn"
+    """uplinks drawn as below, or measured at every upload (`heteroselect flower deploy` only)"""
+    links_keep: BelowOne = 0.5
+    """what the estimate of a measured link keeps at each new measurement"""
     bandwidth_min_mbps: Positive = 1.0
     """slowest uplink, Mb/s; drawn anew for each client and round"""
     bandwidth_max_mbps: Positive = 5.0
@@ -119,6 +123,8 @@ class WorldSettings(Group):
 
     @model_validator(mode="after")
     def _in_order(self) -> "WorldSettings":
+        if self.links == "measured" and self.stress != "none":
+            raise ValueError("stress must be none with measured links, which are as they are")
         pairs = ("bandwidth_{}_mbps", "downlink_{}_mbps", "step_seconds_{}")
         for low, high in ((name.format("min"), name.format("max")) for name in pairs):
             if getattr(self, low) > getattr(self, high):

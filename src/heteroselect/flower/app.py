@@ -29,6 +29,7 @@ from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.progress import Progress, find_latest
 from heteroselect.streams import Draws
+from heteroselect.world import MeasuredLinks
 
 ERROR, PID, LOG = "error", "server.pid", "flower.jsonl"
 
@@ -99,6 +100,7 @@ server.main()(main)
 
 def serve(grid: Any, text: str, path: Path, token: str, timeout: float) -> None:
     experiment, threads = _experiment(text), choose_threads(None)
+    links = experiment.world.links
 
     def stage(progress: Progress) -> FlowerEngine:
         judge = Simulator(
@@ -119,6 +121,7 @@ def serve(grid: Any, text: str, path: Path, token: str, timeout: float) -> None:
             kept=progress.kept,
             since=lambda: min(Checkpoints(path).rounds(), default=0),
             timeout=timeout,
+            links=links if isinstance(links, MeasuredLinks) else None,
             log=path / LOG,
         )
 

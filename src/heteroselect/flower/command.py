@@ -43,6 +43,8 @@ def simulate(
 ) -> None:
     """Run on Flower's simulation engine (Ray): the simulator's bits, on as many cores and machines as Ray has."""
     config = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
+    if config.world.links == "measured":
+        raise HeteroSelectError("world.links: there is nothing to measure in a simulation; allowed is drawn.")
     _run("simulate", config, config.clients, False, timeout, out_dir, as_json=as_json, quiet=quiet)
 
 

@@ -41,8 +41,9 @@ from heteroselect.flower.records import (
     to_record,
 )
 from heteroselect.messages import Calibrate, Order, Question, Upload
+from heteroselect.world import MeasuredLinks
 
-SETTLED = "settled"
+SETTLED, UPLINK = "settled", "uplink"
 
 
 class Grid(Protocol):
@@ -103,7 +104,8 @@ class Judge(Protocol):
 class FlowerEngine:
     """`kept` holds, for each client, which of its uploads were used, until it has answered that it knows: that is
     all the server keeps for it, and it goes into the checkpoints. `since` gives the oldest round that the server may
-    have to fall back to. With `log`, each round's payloads are noted there by their SHA-256."""
+    have to fall back to. `links` takes in what nodes measured of their uplinks. With `log`, each round's payloads are
+    noted there by their SHA-256."""
 
     def __init__(
         self,
@@ -115,6 +117,7 @@ class FlowerEngine:
         kept: MutableMapping[int, Kept],
         since: Callable[[], int] = lambda: 0,
         timeout: float = 600.0,
+        links: MeasuredLinks | None = None,
         log: Path | None = None,
     ) -> None:
         self.post, self.judge, self.clients = post, judge, clients
@@ -124,6 +127,10 @@ class FlowerEngine:
         self._met: set[int] = set()
         self._ordered: dict[int, int] = {}
         self._troubles: list[str] = []
+        self.links = links
+        self._measured: dict[int, tuple[int, int]] = {}
+        if links is not None:
+            links.estimates.update({k: float(one[UPLINK][0]) for k, one in kept.items() if UPLINK in one})
 
     def __enter__(self) -> "FlowerEngine":
         self.judge.__enter__()
@@ -196,7 +203,7 @@ class FlowerEngine:
         """Remembered, and told to each client with the next message to it."""
         for client, round in self._ordered.items():
             new = np.array([[round, client in used]], np.int64)
-            self.kept[client] = {SETTLED: np.concatenate([self._settled(client), new])}
+            self.kept[client] = {**self.kept.get(client, {}), SETTLED: np.concatenate([self._settled(client), new])}
         self._ordered = {}
 
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
@@ -240,7 +247,7 @@ class FlowerEngine:
             if who is not None:
                 answers[who] = message.content
                 if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
-                    self.kept[who] = {SETTLED: told[who][-1:]}
+                    self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
         for client in sorted(set(told) - set(answers)):
             self._note(client, "it did not answer")
         return self._willing(answers)
@@ -267,8 +274,18 @@ class FlowerEngine:
         except RecordError as error:
             self._troubles.append(f"node {node}: {error}")
             return None
-        known = header.client in told and self.homes.get(header.client) == node and header.run == self.run
-        return header.client if known else None
+        if header.client not in told or self.homes.get(header.client) != node or header.run != self.run:
+            return None
+        self._measure(header, node)
+        return header.client
+
+    def _measure(self, header: Header, node: int) -> None:
+        """Each of a node's measurements counts once."""
+        client, this = header.client, (node, header.measurement)
+        if self.links is not None and header.measurement and self._measured.get(client) != this:
+            self._measured[client] = this
+            estimate = self.links.measured(client, max(header.uplink, 1.0))
+            self.kept[client] = {**self.kept.get(client, {}), UPLINK: np.array([estimate])}
 
     def _meet(self) -> None:
         """Ask nodes that are new who lives there. (A node that starts again has a new number.)"""

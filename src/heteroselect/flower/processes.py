@@ -24,6 +24,7 @@ from typing import Any
 import tomli_w
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.uplink import FILE
 from heteroselect.folder import write_whole
 
 LOOPBACK = "127.0.0.1"
@@ -49,12 +50,18 @@ class Tls:
 
 @dataclass
 class Flower:
-    """Use as a context manager: when it closes, all processes have ended."""
+    """Use as a context manager: when it closes, all processes have ended.
+
+    All addresses are the loopback's unless said otherwise; `prefix` is a command to start the SuperLink through.
+    """
 
     work: Path
     tls: Tls | None = None
     port: int = 0
+    listen: str = LOOPBACK
+    prefix: Sequence[str] = ()
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    said: dict[str, int] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: secrets.token_hex(16))
     scratch: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="heteroselect-")))  # short: for sockets
 
@@ -79,7 +86,7 @@ class Flower:
 
     def superlink(self, *options: str) -> None:
         """Start the SuperLink and wait until it answers. Its state is in a file, so that it may be started again."""
-        command = ["flower-superlink", "--host", LOOPBACK, "--port", str(self.port), *options]
+        command = [*self.prefix, "flower-superlink", "--host", self.listen, "--port", str(self.port), *options]
         command += ["--database", str(self.work / "superlink.db")]
         if self.tls:
             files = {"--ssl-ca-certfile": self.tls.ca, "--ssl-certfile": self.tls.certificate}
@@ -89,19 +96,26 @@ class Flower:
         else:
             command.append("--insecure")
         self.start("superlink", command)
-        self.wait_for_port("superlink", self.port)
+        self.wait_for("superlink", "Uvicorn running")
 
     def supernode(
-        self, name: str, settings: Mapping[str, Any], *, key: Path | None = None, prefix: Sequence[str] = ()
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        *,
+        key: Path | None = None,
+        superlink: str = LOOPBACK,
+        prefix: Sequence[str] = (),
     ) -> None:
-        """Start a SuperNode; `settings` are its node config, `prefix` a command to start it through."""
-        listening = free_port()
-        command = [*prefix, "flower-supernode", "--superlink", f"{LOOPBACK}:{self.port}"]
-        command += ["--host", LOOPBACK, "--port", str(listening), "--node-config", _pairs(settings)]
+        """Start a SuperNode that measures its uplink; `settings` are its node config, `superlink` the address at
+        which it finds the SuperLink, and `prefix` a command to start it through."""
+        command = [*prefix, sys.executable, "-m", "heteroselect.flower.uplink"]
+        command += ["--superlink", f"{superlink}:{self.port}", "--host", LOOPBACK, "--port", str(free_port())]
+        command += ["--node-config", _pairs(settings)]
         command += ["--root-certificates", str(self.tls.ca)] if self.tls else ["--insecure"]
         if key is not None:
             command += ["--auth-supernode-private-key", str(key)]
-        self.start(name, command)
+        self.start(name, command, {FILE: str(self.work / f"{name}.uplink")})
 
     def submit(self, app: Mapping[str, Any], federation: str = "") -> str:
         """Hand the app to the SuperLink; the number of the run."""
@@ -122,7 +136,7 @@ class Flower:
 
     def flwr(self, *arguments: str) -> dict[str, Any]:
         """One of Flower's own commands, and its answer. (Its exit code says little.)"""
-        command = self._command(["flwr", *arguments, "--format", "json"])
+        command = self._command([*self.prefix, "flwr", *arguments, "--format", "json"])
         done = subprocess.run(command, env=self._environment(), capture_output=True, text=True, check=False)
         answer = done.stdout[done.stdout.find("{") :] if "{" in done.stdout else ""
         try:
@@ -134,11 +148,13 @@ class Flower:
             raise HeteroSelectError(f"flower: `flwr {' '.join(arguments[:2])}` failed: {reason}; logs: {self.work}.")
         return found
 
-    def start(self, name: str, command: Sequence[str]) -> None:
-        with (self.work / f"{name}.log").open("ab") as log:
+    def start(self, name: str, command: Sequence[str], more: Mapping[str, str] | None = None) -> None:
+        path = self.work / f"{name}.log"
+        self.said[name] = len(path.read_text(encoding="utf-8", errors="replace")) if path.exists() else 0
+        with path.open("ab") as log:
             self.running[name] = subprocess.Popen(
                 self._command(command),
-                env=self._environment(),
+                env={**self._environment(), **(more or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -162,11 +178,10 @@ class Flower:
     def alive(self, name: str) -> bool:
         return name in self.running and self.running[name].poll() is None
 
-    def wait_for_port(self, name: str, port: int, patience: float = 60.0) -> None:
-        until = time.monotonic() + patience
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
-                return
+    def wait_for(self, name: str, words: str, patience: float = 60.0) -> None:
+        """Until a process has said so since it was started."""
+        until, log = time.monotonic() + patience, self.work / f"{name}.log"
+        while words not in log.read_text(encoding="utf-8", errors="replace")[self.said[name] :]:
             if not self.alive(name) or time.monotonic() > until:
                 raise HeteroSelectError(f"flower: {name} did not start; {self.last_words(name)}")
             time.sleep(0.2)

@@ -5,6 +5,7 @@ length (the model down, the payload up) travel as ONE uint8 array whose data are
 added and none is parsed. Nothing here or beyond ever loads a pickle; models are safetensors.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
@@ -40,16 +41,20 @@ class Settled:
 @dataclass(frozen=True)
 class Header:
     """What goes with every message to a client: which run this is, whom it is for, what became of the uploads that
-    the client has not heard of yet, and the oldest round that the server may fall back to."""
+    the client has not heard of yet, and the oldest round that the server may fall back to. With an answer, what the
+    node last measured of its uplink (bit/s), and which measurement that is."""
 
     run: str
     client: int
     kind: str
     settled: tuple[Settled, ...] = ()
     since: int = 0
+    uplink: float = 0.0
+    measurement: int = 0
 
     def to_record(self) -> ConfigRecord:
         record: dict[str, Any] = {"run": self.run, "client": self.client, "kind": self.kind, "since": self.since}
+        record |= {"uplink": self.uplink, "measurement": self.measurement} if self.measurement else {}
         rounds = [2 * one.round + one.used for one in self.settled]
         return ConfigRecord({**record, "settled": rounds} if rounds else record)
 
@@ -59,7 +64,10 @@ class Header:
         coded = _list(record.get("settled", []))
         settled = tuple(Settled(int(number) // 2, bool(int(number) % 2)) for number in coded)
         run, kind = str(record.get("run", "")), str(record.get("kind", ""))
-        return Header(run, _whole(record, "client"), kind, settled, _whole(record, "since"))
+        uplink, number = record.get("uplink", 0.0), _whole(record, "measurement")
+        if not isinstance(uplink, float) or not math.isfinite(uplink) or uplink < 0:
+            raise RecordError("its uplink is no speed")
+        return Header(run, _whole(record, "client"), kind, settled, _whole(record, "since"), uplink, number)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ brought to where the server is, and the answer is packed.
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ from heteroselect.flower.records import (
     to_bytes,
     to_record,
 )
+from heteroselect.flower.uplink import Uplink
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.method import Method
 
@@ -101,7 +102,10 @@ def _work(
 
 
 def _answer(message: Message, header: Header, body: ConfigRecord, payload: bytes = b"") -> Message:
-    content = RecordDict({HEADER: Header(header.run, header.client, header.kind).to_record(), BODY: body})
+    own = Header(header.run, header.client, header.kind)
+    if uplink := Uplink.here():
+        own = replace(own, uplink=uplink.bits_per_second, measurement=uplink.number)
+    content = RecordDict({HEADER: own.to_record(), BODY: body})
     if payload:
         content[PAYLOAD] = to_array(payload)
     return Message(content, reply_to=message)

@@ -7,16 +7,16 @@ from heteroselect.streams import Streams
 from heteroselect.world.clock import Clock, Speeds
 from heteroselect.world.devices import Devices
 from heteroselect.world.faults import Event, Faults
-from heteroselect.world.links import Links
+from heteroselect.world.links import Links, MeasuredLinks, Uplinks
 
-__all__ = ["Clock", "Devices", "Event", "Faults", "Links", "Speeds", "World"]
+__all__ = ["Clock", "Devices", "Event", "Faults", "Links", "MeasuredLinks", "Speeds", "World"]
 
 
 @dataclass(frozen=True)
 class World:
     """The links both ways, the speed of each device, the time budget behind the ceiling of eq. 8, and the clock."""
 
-    links: Links
+    links: Uplinks
     step_seconds: Reals
     budget_seconds: float
     downlinks: Links = Links(5.0, 25.0)

@@ -1,11 +1,47 @@
-"""The uplinks: U[1, 5] Mb/s, drawn anew for each client and round, after the selection."""
+"""The uplinks: U[1, 5] Mb/s, drawn anew for each client and round, after the selection; or as they were measured."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 import numpy as np
 
 from heteroselect.population import Reals
+
+
+class Uplinks(Protocol):
+    """What the links of all clients are this round, in bit/s."""
+
+    @property
+    def stress(self) -> str: ...
+    @property
+    def mean(self) -> float: ...
+    def draw(self, losses: Reals, rng: np.random.Generator) -> Reals: ...
+
+
+@dataclass(frozen=True)
+class MeasuredLinks:
+    """What was measured of each client's link, smoothed: B ← keep·B + (1 − keep)·measured. Of whom nothing is known
+    yet, the median of the others is assumed, and the middle of the expected range before anything is."""
+
+    low_mbps: float = 1.0
+    high_mbps: float = 5.0
+    keep: float = 0.5
+    estimates: dict[int, float] = field(default_factory=dict)
+    stress: Literal["none"] = "none"
+
+    @property
+    def mean(self) -> float:
+        return (self.low_mbps + self.high_mbps) / 2 * 1e6
+
+    def measured(self, client: int, bits_per_second: float) -> float:
+        """Take a measurement in; the new estimate."""
+        before = self.estimates.get(client, bits_per_second)
+        self.estimates[client] = self.keep * before + (1 - self.keep) * bits_per_second
+        return self.estimates[client]
+
+    def draw(self, losses: Reals, rng: np.random.Generator) -> Reals:
+        usual = float(np.median(list(self.estimates.values()))) if self.estimates else self.mean
+        return np.array([self.estimates.get(client, usual) for client in range(len(losses))])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""Real links: network namespaces on this machine, joined by virtual cables of 0.5, 1 and 2 Mb/s (make test-network).
+
+The hosts are the test's own and nothing leaves them; they have addresses of the block for documentation.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heteroselect.config import to_toml
+from heteroselect.flower.app import ERROR
+from heteroselect.flower.processes import Flower
+from heteroselect.folder import RunFolder, finished, read_rounds
+from heteroselect.run import settings_of
+
+pytestmark = [pytest.mark.flower, pytest.mark.slow, pytest.mark.network]
+
+MBPS = [0.5, 1.0, 2.0]
+FEATURES = 26_000  # × 10 classes × 4 bytes: 17 s at 0.5 Mb/s
+SERVER = "heteroselect-server"
+
+
+def host(place: int) -> str:
+    return f"heteroselect-node{place}"
+
+
+def ip(*words: object) -> None:
+    subprocess.run(["ip", *map(str, words)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def network() -> Iterator[None]:
+    """A server and three nodes, each with a cable of its own that is slow towards the server."""
+    if not os.environ.get("HETEROSELECT_NETWORK"):
+        pytest.skip("it makes network namespaces: run by make test-network")
+    if not shutil.which("ip") or not shutil.which("tc"):
+        pytest.skip("ip and tc are not installed (Debian's iproute2)")
+    hosts = [SERVER, *(host(place) for place in range(len(MBPS)))]
+    try:
+        for name in hosts:
+            ip("netns", "add", name)
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"network namespaces cannot be made here: {error.stderr.decode().strip()}")
+    try:
+        for name in hosts:
+            ip("-n", name, "link", "set", "lo", "up")
+        for place, speed in enumerate(MBPS):
+            node, here, there = host(place), f"hs{place}", f"hsn{place}"
+            ip("link", "add", here, "netns", SERVER, "type", "veth", "peer", "name", there, "netns", node)
+            ip("-n", SERVER, "addr", "add", f"192.0.2.{4 * place + 1}/30", "dev", here)
+            ip("-n", node, "addr", "add", f"192.0.2.{4 * place + 2}/30", "dev", there)
+            ip("-n", SERVER, "link", "set", here, "up")
+            ip("-n", node, "link", "set", there, "up")
+            rate = ["rate", f"{int(speed * 1000)}kbit", "burst", "4kb", "latency", "400ms"]
+            command = ["tc", "-n", node, "qdisc", "add", "dev", there, "root", "tbf", *rate]
+            subprocess.run(command, check=True, capture_output=True)
+        yield
+    finally:
+        for name in hosts:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                ip("netns", "del", name)
+
+
+def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: None):
+    rng = np.random.default_rng(0)
+    data = tmp_path / "data.npz"
+    np.savez(data, x=rng.normal(size=(90, FEATURES)).astype(np.float32), y=np.arange(90) % 10)
+    size = FEATURES * 10 + 10
+    changes = {"data.name": str(data), "clients": 3, "selected": 3, "rounds": 3, "data.partition": "iid"}
+    changes |= {"method.train.steps": 2, "method.train.rate": 1e-4, "method.score.batches": 1}
+    changes |= {"world.links": "measured", "method.allocate.average": 0.4}
+    changes |= {"world.budget_seconds": 3.2}  # eq. 8: 0.5 Mb/s·3.2 s/32N = 0.19, 1 Mb/s: 0.38, 2 Mb/s: 0.77
+    config, out, work = settings_of("mnist", changes=changes), tmp_path / "run", tmp_path / "work"
+    RunFolder.create(out, to_toml(config)).close()
+    work.mkdir()
+    inside = ["ip", "netns", "exec"]
+    with Flower(work, listen="0.0.0.0", prefix=[*inside, SERVER]) as flower:  # of its own namespace: the three cables
+        flower.superlink()
+        for place in range(3):
+            settings = {"partition-id": place, "num-partitions": 3, "memory": str(tmp_path / f"memory{place}")}
+            address = f"192.0.2.{4 * place + 1}"
+            flower.supernode(f"node{place}", settings, superlink=address, prefix=[*inside, host(place)])
+        app = {"config": to_toml(config), "out": str(out), "work": str(work), "memory": "", "token": "t"}
+        flower.submit({**app, "timeout": 200.0})
+        until = time.monotonic() + 500
+        while not finished(out):
+            assert not (work / ERROR).exists(), (work / ERROR).read_text()
+            assert time.monotonic() < until, "it took too long"
+            time.sleep(0.5)
+    first, *later = read_rounds(out)
+    slowest = 8 * first["bytes_up_clients"][first["selected"].index(0)] / (MBPS[0] * 1e6)
+    assert slowest >= 15, "payloads too short to tell"
+    for line in later:
+        estimates = dict(zip(line["selected"], line["bandwidth_mbps"], strict=True))
+        print("round", line["round"], {k: round(estimates[k], 3) for k in sorted(estimates)})
+        assert [estimates[place] for place in range(3)] == pytest.approx(MBPS, rel=0.25)
+        assert estimates[0] < estimates[1] < estimates[2]
+        densities = dict(zip(line["selected"], line["densities"], strict=True))
+        print("densities", {k: round(densities[k], 3) for k in sorted(densities)})
+        assert densities[0] == pytest.approx(min(estimates[0] * 1e6 * 3.2 / (32 * size), densities[0]))
+        assert densities[0] <= 0.19 * 1.25
