@@ -9,7 +9,7 @@ from heteroselect.compress import Update
 from heteroselect.flower.memory import Memory
 from heteroselect.flower.records import Settled
 
-METHOD = methods.get("heteroselect")
+METHOD, NOW = methods.get("heteroselect"), 9
 
 
 def pending(value: float) -> Pending:
@@ -21,36 +21,36 @@ def pending(value: float) -> Pending:
 
 def test_a_used_upload_leaves_the_decayed_rest(tmp_path):
     memory = Memory(tmp_path, "run", 3)
-    assert memory.settle([], 0, METHOD) == {}
+    assert memory.settle([], 0, METHOD, NOW) == {}
     memory.wait(1, pending(2.0))
-    kept = memory.settle([Settled(1, True)], 0, METHOD)
+    kept = memory.settle([Settled(1, True)], 0, METHOD, NOW)
     np.testing.assert_array_equal(kept["memory"], [0, 1, 0, 1])
     np.testing.assert_array_equal(kept["mask"], [2])
-    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 0, METHOD)["memory"], [0, 1, 0, 1])
+    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 0, METHOD, NOW)["memory"], [0, 1, 0, 1])
 
 
 def test_an_upload_that_was_not_used_is_kept_whole(tmp_path):
     memory = Memory(tmp_path, "run", 3)
     memory.wait(1, pending(2.0))
-    np.testing.assert_array_equal(memory.settle([Settled(1, False)], 0, METHOD)["memory"], [2, 2, 2, 2])
+    np.testing.assert_array_equal(memory.settle([Settled(1, False)], 0, METHOD, NOW)["memory"], [2, 2, 2, 2])
 
 
 def test_rounds_that_the_server_fell_back_behind_have_not_happened(tmp_path):
     memory = Memory(tmp_path, "run", 3)
     memory.wait(1, pending(2.0))
-    memory.settle([Settled(1, True)], 0, METHOD)
+    memory.settle([Settled(1, True)], 0, METHOD, NOW)
     memory.wait(4, pending(8.0))
-    memory.settle([Settled(1, True), Settled(4, True)], 2, METHOD)
+    memory.settle([Settled(1, True), Settled(4, True)], 2, METHOD, NOW)
     memory.wait(5, pending(6.0))
-    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 2, METHOD)["memory"], [0, 1, 0, 1])
-    assert memory.settle([], 0, METHOD) == {}
+    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 2, METHOD, NOW)["memory"], [0, 1, 0, 1])
+    assert memory.settle([], 0, METHOD, NOW) == {}
 
 
 def test_what_no_checkpoint_needs_is_removed(tmp_path):
     memory = Memory(tmp_path, "run", 3)
     for round in range(1, 6):
         memory.wait(round, pending(float(round)))
-        memory.settle([Settled(round, True)], max(0, round - 2), METHOD)
+        memory.settle([Settled(round, True)], max(0, round - 2), METHOD, NOW)
     assert sorted(path.name for path in memory.folder.iterdir()) == ["000003.kept", "000004.kept", "000005.kept"]
 
 
@@ -58,16 +58,16 @@ def test_a_kill_between_writing_and_removing_changes_nothing(tmp_path):
     memory = Memory(tmp_path, "run", 3)
     memory.wait(1, pending(2.0))
     before = (memory.folder / "000001.pending").read_bytes()
-    memory.settle([Settled(1, True)], 0, METHOD)
+    memory.settle([Settled(1, True)], 0, METHOD, NOW)
     (memory.folder / "000001.pending").write_bytes(before)
-    np.testing.assert_array_equal(memory.settle([Settled(1, False)], 0, METHOD)["memory"], [0, 1, 0, 1])
+    np.testing.assert_array_equal(memory.settle([Settled(1, False)], 0, METHOD, NOW)["memory"], [0, 1, 0, 1])
     assert not (memory.folder / "000001.pending").exists()
 
 
 def test_runs_and_clients_do_not_mix_and_names_stay_in_the_folder(tmp_path):
     Memory(tmp_path, "../../a", 1).wait(1, pending(2.0))
-    assert Memory(tmp_path, "b", 1).settle([Settled(1, True)], 0, METHOD) == {}
-    assert Memory(tmp_path, "../../a", 2).settle([Settled(1, True)], 0, METHOD) == {}
+    assert Memory(tmp_path, "b", 1).settle([Settled(1, True)], 0, METHOD, NOW) == {}
+    assert Memory(tmp_path, "../../a", 2).settle([Settled(1, True)], 0, METHOD, NOW) == {}
     assert [path.parent for path in tmp_path.iterdir()] == [tmp_path]
 
 
@@ -76,4 +76,15 @@ def test_damage_is_said(tmp_path):
     memory.wait(1, pending(2.0))
     (memory.folder / "000001.pending").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="is damaged"):
-        memory.settle([Settled(1, True)], 0, METHOD)
+        memory.settle([Settled(1, True)], 0, METHOD, NOW)
+
+
+def test_what_is_still_on_its_way_stays_while_the_same_round_asks_for_more(tmp_path):
+    memory = Memory(tmp_path, "run", 3)
+    memory.wait(1, pending(2.0))
+    memory.settle([Settled(1, True)], 0, METHOD, 2)
+    memory.wait(2, pending(4.0))
+    kept = memory.settle([Settled(1, True)], 0, METHOD, 2)
+    np.testing.assert_array_equal(kept["memory"], [0, 1, 0, 1])
+    kept = memory.settle([Settled(1, True), Settled(2, True)], 0, METHOD, 3)
+    np.testing.assert_array_equal(kept["memory"], [0, 2, 0, 2])

@@ -32,7 +32,8 @@ from heteroselect.settings import Config
 WORK, MEMORY = "flower", "memory"
 PATIENCE = 180.0  # seconds in which an app that was handed over should have started
 FAREWELL = 20.0  # seconds in which a ServerApp that has done its work should have ended
-RESTARTS = 10
+PAUSE = 10.0  # seconds from one try to start a dead SuperNode to the next
+RESTARTS = 20
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class _Conductor:
     ) -> None:
         self.flower, self.path, self.config, self.plan, self.watch = flower, path, config, plan, watch
         self.keys: dict[str, Path] = {}
+        self.tried: dict[str, float] = {}
         self.seen, self.left = len(whole_rounds(path)), RESTARTS
 
     def play(self) -> None:
@@ -109,10 +111,7 @@ class _Conductor:
                 self._again("the ServerApp died")
                 since = self._submit()
             for place in range(self.plan.nodes if self.plan.mode == "deploy" else 0):
-                if not flower.alive(_name(place)):
-                    self._again(f"{_name(place)} died")
-                    flower.stop(_name(place))
-                    self._node(place)
+                self._revive(place)
         self._report()
         until = time.monotonic() + FAREWELL
         while exists(self._server() or 0) and time.monotonic() < until:
@@ -141,6 +140,16 @@ class _Conductor:
         memory = str(self.path / MEMORY / name)
         settings = {"partition-id": place, "num-partitions": self.plan.nodes, "memory": memory}
         self.flower.supernode(name, settings, key=self.keys.get(name))
+
+    def _revive(self, place: int) -> None:
+        """Start a SuperNode again that has died. (One with a key is let in again only after its last heartbeat has
+        grown old, which takes Flower up to a minute: it is tried again and again.)"""
+        name, now = _name(place), time.monotonic()
+        if not self.flower.alive(name) and now - self.tried.get(name, -PAUSE) >= PAUSE:
+            self._again(f"{name} died")
+            self.tried[name] = now
+            self.flower.stop(name)
+            self._node(place)
 
     def _over(self) -> bool:
         """Whether the run has come to its end, well or not."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from flwr.app import Message, MessageType, RecordDict
+from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -105,7 +105,7 @@ class FlowerEngine:
     """`kept` holds, for each client, which of its uploads were used, until it has answered that it knows: that is
     all the server keeps for it, and it goes into the checkpoints. `since` gives the oldest round that the server may
     have to fall back to. `links` takes in what nodes measured of their uplinks. With `log`, each round's payloads are
-    noted there by their SHA-256."""
+    noted there by their SHA-256; `more` goes along with every message."""
 
     def __init__(
         self,
@@ -119,6 +119,7 @@ class FlowerEngine:
         timeout: float = 600.0,
         links: MeasuredLinks | None = None,
         log: Path | None = None,
+        more: Mapping[str, ConfigRecord] | None = None,
     ) -> None:
         self.post, self.judge, self.clients = post, judge, clients
         self.run, self.kept, self.since, self.timeout, self.log = run, kept, since, timeout, log
@@ -127,7 +128,7 @@ class FlowerEngine:
         self._met: set[int] = set()
         self._ordered: dict[int, int] = {}
         self._troubles: list[str] = []
-        self.links = links
+        self.links, self.more = links, dict(more or {})
         self._measured: dict[int, tuple[int, int]] = {}
         if links is not None:
             links.estimates.update({k: float(one[UPLINK][0]) for k, one in kept.items() if UPLINK in one})
@@ -238,8 +239,8 @@ class FlowerEngine:
                 continue
             told[client] = self._settled(client)
             settled = tuple(Settled(int(round), bool(used)) for round, used in told[client])
-            header = Header(self.run, client, type(request).__name__, settled, since)
-            content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), MODEL: model})
+            header = Header(self.run, client, type(request).__name__, settled, since, request.round)
+            content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), MODEL: model, **self.more})
             messages.append(self._message(content, self.homes[client], header.kind, request.round))
         answers: dict[int, RecordDict] = {}
         for message in self.post.exchange(messages, self.timeout):
@@ -293,7 +294,9 @@ class FlowerEngine:
         self._met &= there
         self.homes = {client: node for client, node in self.homes.items() if node in there}
         new = sorted(there - self._met)
-        hello = RecordDict({HEADER: Header(self.run, 0, Hello.__name__).to_record(), BODY: to_record(Hello())})
+        hello = RecordDict(
+            {HEADER: Header(self.run, 0, Hello.__name__).to_record(), BODY: to_record(Hello()), **self.more}
+        )
         messages = [self._message(hello, node, Hello.__name__, 0) for node in new]
         for message in self.post.exchange(messages, min(self.timeout, 60.0)) if messages else []:
             node = message.metadata.src_node_id

@@ -33,8 +33,8 @@ class Memory:
         safe = re.sub(r"[^A-Za-z0-9_-]", "_", run)[:64]
         self.folder = folder / f"{safe}-{client:06d}"
 
-    def settle(self, settled: Sequence[Settled], since: int, method: Method) -> Kept:
-        """Bring the memory to where the server is, and give what is kept.
+    def settle(self, settled: Sequence[Settled], since: int, method: Method, now: int) -> Kept:
+        """Bring the memory to where the server is in round `now`, and give what is kept.
 
         Rounds later than the last one settled have not happened, and what waits from a round that the server does
         not speak of neither: it fell back. Where an upload was not used, all that was offered in it is kept.
@@ -42,11 +42,13 @@ class Memory:
         fate = {one.round: one.used for one in settled}
         last, states = max(fate, default=0), self._states()
         for round, kind in states:
+            if round == now and kind == "pending":
+                continue  # still on its way: the same round may ask for more
             if round <= last and kind == "pending" and round in fate and (round, "kept") not in states:
                 self._write(round, "kept", self._pending(round).settle(method, fate[round]), {})
             if round > last or kind == "pending":
                 self._file(round, kind).unlink(missing_ok=True)
-        rounds = sorted(round for round, _ in self._states())
+        rounds = sorted(round for round, kind in self._states() if kind == "kept")
         needed = max((round for round in rounds if round <= since), default=0)
         for round in rounds:
             if round < needed:

@@ -40,20 +40,22 @@ class Settled:
 
 @dataclass(frozen=True)
 class Header:
-    """What goes with every message to a client: which run this is, whom it is for, what became of the uploads that
-    the client has not heard of yet, and the oldest round that the server may fall back to. With an answer, what the
-    node last measured of its uplink (bit/s), and which measurement that is."""
+    """What goes with every message to a client: which run and round this is, whom it is for, what became of the
+    uploads that the client has not heard of yet, and the oldest round that the server may fall back to. With an
+    answer, what the node last measured of its uplink (bit/s), and which measurement that is."""
 
     run: str
     client: int
     kind: str
     settled: tuple[Settled, ...] = ()
     since: int = 0
+    round: int = 0
     uplink: float = 0.0
     measurement: int = 0
 
     def to_record(self) -> ConfigRecord:
-        record: dict[str, Any] = {"run": self.run, "client": self.client, "kind": self.kind, "since": self.since}
+        record: dict[str, Any] = {"run": self.run, "client": self.client, "kind": self.kind}
+        record |= {"since": self.since, "round": self.round}
         record |= {"uplink": self.uplink, "measurement": self.measurement} if self.measurement else {}
         rounds = [2 * one.round + one.used for one in self.settled]
         return ConfigRecord({**record, "settled": rounds} if rounds else record)
@@ -67,7 +69,8 @@ class Header:
         uplink, number = record.get("uplink", 0.0), _whole(record, "measurement")
         if not isinstance(uplink, float) or not math.isfinite(uplink) or uplink < 0:
             raise RecordError("its uplink is no speed")
-        return Header(run, _whole(record, "client"), kind, settled, _whole(record, "since"), uplink, number)
+        since, round = _whole(record, "since"), _whole(record, "round")
+        return Header(run, _whole(record, "client"), kind, settled, since, round, uplink, number)
 
 
 @dataclass(frozen=True)

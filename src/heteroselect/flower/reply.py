@@ -5,19 +5,26 @@ brought to where the server is, and the answer is packed.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.app import ConfigRecord, Context, Message, RecordDict
+from torch import nn
 
+from heteroselect import methods
 from heteroselect.client import Client, Task
 from heteroselect.compress import Kept
+from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
+from heteroselect.evaluate import accuracy
+from heteroselect.experiment import prepare
 from heteroselect.flat import FlatModel, Weights
+from heteroselect.flat import Loss as LossFunction
 from heteroselect.flower.memory import Memory
 from heteroselect.flower.records import (
     BODY,
@@ -42,6 +49,7 @@ from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.method import Method
 
 MEMORY = "HETEROSELECT_MEMORY"  # where a node keeps its clients' memories
+SETTINGS = "settings"
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,30 @@ def default_memory() -> Path:
     return Path(os.environ.get(MEMORY) or f"{home}/heteroselect/memory").expanduser()
 
 
+def answer(
+    message: Message,
+    context: Context,
+    *,
+    model: nn.Module | Callable[[], nn.Module],
+    data: Any,
+    loss: LossFunction | None = None,
+    memory: Path | None = None,
+) -> Message:
+    """What a ClientApp of one's own returns for every train and query message of a HeteroSelectStrategy.
+
+    `data` is what this client trains on: (x, y), a mapping with x and y, or a torch data set. Its number is the
+    node's partition-id. `loss` takes (outputs, targets); the default is the cross entropy.
+    """
+    if "partition-id" not in context.node_config:
+        raise HeteroSelectError("partition-id: the node config must have one; allowed are 0 to clients − 1.")
+    number, record = int(context.node_config["partition-id"]), dict(message.content.get(SETTINGS, {}))
+    tables = tomllib.loads(str(record["toml"]) if "toml" in record else "")
+    config = load({**tables, "clients": 1, "selected": 1}, methods=methods.SETTINGS)
+    alone = prepare(config, model=model, data=[data], test=data, loss=loss, metric=accuracy)
+    clients = {number: Client(number, alone.federation.clients[0], alone.streams)}
+    return reply(message, Site(clients, FlatModel(alone.module), alone.task, alone.method, memory or default_memory()))
+
+
 def reply(message: Message, site: Site) -> Message:
     """The answer of one client to one message of the server."""
     content, header = message.content, Header.read(message.content)
@@ -71,7 +103,7 @@ def reply(message: Message, site: Site) -> Message:
     if header.client not in site.clients:
         raise RecordError(f"no client {header.client} lives here")
     memory = Memory(site.memory, header.run, header.client)
-    kept = memory.settle(header.settled, header.since, site.method)
+    kept = memory.settle(header.settled, header.since, site.method, header.round)
     weights, shared = from_bytes(from_array(content, MODEL))
     with _one_thread():
         site.model.load(weights)

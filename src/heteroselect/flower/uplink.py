@@ -13,6 +13,7 @@ It writes what it measured to the file named by HETEROSELECT_UPLINK, where the C
 
 import contextlib
 import json
+import math
 import os
 import socket
 import struct
@@ -65,12 +66,12 @@ class Uplink:
 
 
 class Bursts:
-    """From looks at the counters to bursts. Connections side by side share the link: their bytes add up, their
-    time does not."""
+    """From looks at the counters to bursts. Connections side by side share the link: their bytes add up, and their
+    times only as far as there was time since the last look."""
 
     def __init__(self) -> None:
         self.before: dict[str, Counters] = {}
-        self.bytes, self.busy, self.number, self.last = 0, 0.0, 0, 0.0
+        self.bytes, self.busy, self.number, self.last, self.looked = 0, 0.0, 0, 0.0, -math.inf
 
     def look(self, now: float, connections: Mapping[str, Counters]) -> Uplink | None:
         """What the counters are now; a burst, if one has just ended."""
@@ -78,8 +79,9 @@ class Bursts:
         for name, counters in connections.items():
             start = self.before.get(name, Counters(0, 0.0))
             bytes += counters.acked - start.acked
-            busy = max(busy, counters.busy - start.busy)
-        self.before = dict(connections)
+            busy += counters.busy - start.busy
+        busy = min(busy, now - self.looked)
+        self.before, self.looked = dict(connections), now
         if bytes > 0:
             self.bytes, self.busy, self.last = self.bytes + bytes, self.busy + busy, now
             return None

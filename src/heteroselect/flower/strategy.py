@@ -1,0 +1,230 @@
+"""A Strategy for Flower apps of one's own: every decision of a round is `play_round`'s, as in the simulator.
+
+Flower's loop asks for the messages of a round, sends them, and comes back with the replies; our round asks for the
+replies in its middle. So a round is played in a thread that hands its orders over and waits for the replies: there
+is one implementation of the round, and it does not notice.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tomli_w
+import torch
+from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+from torch import Tensor, nn
+
+from heteroselect import methods
+from heteroselect.errors import HeteroSelectError
+from heteroselect.experiment import _world
+from heteroselect.flat import FlatModel, Layout, Weights
+from heteroselect.flower.engine import FlowerEngine, GridPost, Post
+from heteroselect.flower.processes import new_token
+from heteroselect.flower.reply import SETTINGS
+from heteroselect.moment import Moment
+from heteroselect.population import Population
+from heteroselect.round import Record, Server, play_round
+from heteroselect.run import settings_of
+from heteroselect.settings import Config
+from heteroselect.streams import Streams
+from heteroselect.world import MeasuredLinks
+
+
+class HeteroSelectStrategy(Strategy):
+    """`model` is what is trained (a module, or a function that makes one); its clients call `answer`.
+
+    `rounds` is the horizon of all schedules, and should be the `num_rounds` that the strategy is started with. At
+    least `clients` nodes are waited for; they are numbered by their partition-id, from 0 on without a gap. `settings`
+    are single changes with dotted keys; by default links are measured, where the SuperNodes measure them.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module | Callable[[], nn.Module],
+        *,
+        method: str = "heteroselect",
+        clients: int,
+        selected: int,
+        rounds: int,
+        seed: int = 42,
+        timeout: float = 3600.0,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
+        self.config = settings_of({}, method=method, changes={**given, **(settings or {})})
+        self.method, self.streams = methods.build(self.config.method), Streams(self.config.seed)
+        self.model = FlatModel(model if isinstance(model, nn.Module) else model())
+        self.world = _world(self.config, self.method, self.model.layout.size, self.streams)
+        self.timeout, self.records = timeout, list[Record]()
+        self._server: Server | None = None
+        self._engine: FlowerEngine | None = None
+        self._handover: _Handover | None = None
+        self._round: _Background | None = None
+
+    def summary(self) -> None:
+        config = self.config
+        print(f"{self.method.name}: {config.selected} of {config.clients} clients a round, {config.rounds} rounds")
+
+    def configure_train(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Everything up to the orders: whom the round has selected, and what each is told."""
+        weights = self._weights(arrays)
+        if self._engine is None:
+            self._gather(grid, weights)
+        engine, server = self._engine, self._server
+        assert engine is not None
+        assert server is not None
+        server.weights = weights
+        self._round = _Background(lambda: self._play(server_round, server, engine))
+        assert self._handover is not None
+        return self._handover.orders(self._round)
+
+    def aggregate_train(
+        self, server_round: int, replies: Iterable[Message]
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """The rest of the round: what came back is decoded, screened, weighed and added to the model."""
+        assert self._round is not None
+        assert self._handover is not None
+        assert self._server is not None
+        self._handover.replies.put(list(replies))
+        record = self._round.result()
+        self.records.append(record)
+        self.model.load(self._server.weights)
+        metrics: dict[str, int | float | list[int] | list[float]] = {
+            "theta": record.theta,
+            "bytes-up": record.bytes.up,
+            "selected": record.selected,
+            "densities": record.densities,
+            "weights": record.weights,
+        }
+        metrics |= {"loss": record.loss_mean} if record.loss_mean is not None else {}
+        return ArrayRecord(self.model.state_dict()), MetricRecord(metrics)
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Nobody is asked: the model is evaluated at the server, by the `evaluate_fn` given to `start`."""
+        return []
+
+    def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
+        return None
+
+    def _gather(self, grid: Grid, weights: Weights) -> None:
+        """Who takes part, and with how many examples."""
+        clients, links = self.config.clients, self.world.links
+        self._handover = _Handover(GridPost(grid))
+        self._engine = FlowerEngine(
+            self._handover,
+            _Shape(self.model.layout),
+            clients,
+            run=new_token(),
+            kept={},
+            timeout=self.timeout,
+            links=links if isinstance(links, MeasuredLinks) else None,
+            more={SETTINGS: ConfigRecord({"toml": client_settings(self.config)})},
+        )
+        self._engine.gather()
+        sizes = np.array([self._engine.examples[client] for client in range(clients)])
+        self._server = Server(weights, Population.new(sizes))
+
+    def _play(self, t: int, server: Server, engine: FlowerEngine) -> Record:
+        moment = Moment(t, self.config.rounds)
+        selected = self.config.selected
+        return play_round(
+            moment, server, self.method, engine, self.world, self.streams, selected=selected, evaluate=False
+        )
+
+    def _weights(self, arrays: ArrayRecord) -> Weights:
+        try:
+            self.model.module.load_state_dict(arrays.to_torch_state_dict())
+        except RuntimeError as error:
+            raise HeteroSelectError(f"model: the arrays are not of the strategy's model ({error}).") from error
+        return self.model.weights()
+
+
+def client_settings(config: Config) -> str:
+    """What clients are told of the settings: the method's, and the seed."""
+    tables = config.model_dump(include={"method", "seed"}, exclude_defaults=True, exclude_none=True)
+    return tomli_w.dumps(tables)
+
+
+class _Background:
+    """A round in a thread of its own; what goes wrong in it goes wrong where its result is asked for."""
+
+    def __init__(self, work: Callable[[], Record]) -> None:
+        self._found: Record | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True, name="round")
+        self._thread.start()
+
+    def _run(self, work: Callable[[], Record]) -> None:
+        threads = torch.get_num_threads()
+        try:
+            self._found = work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            torch.set_num_threads(threads)
+
+    @property
+    def over(self) -> bool:
+        return not self._thread.is_alive()
+
+    def result(self) -> Record:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        assert self._found is not None
+        return self._found
+
+
+class _Handover:
+    """A post that leaves orders to Flower's loop and carries everything else itself."""
+
+    def __init__(self, post: Post) -> None:
+        self.post = post
+        self._orders: queue.Queue[list[Message]] = queue.Queue()
+        self.replies: queue.Queue[list[Message]] = queue.Queue()
+
+    def nodes(self) -> set[int]:
+        return self.post.nodes()
+
+    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
+        if not any(message.metadata.message_type == MessageType.TRAIN for message in messages):
+            return self.post.exchange(messages, timeout)
+        self._orders.put(list(messages))
+        return self.replies.get()
+
+    def orders(self, round: _Background) -> list[Message]:
+        """The orders of the round, once it has them; nobody's where it ended before."""
+        while True:
+            try:
+                return self._orders.get(timeout=0.05)
+            except queue.Empty:
+                if round.over and self._orders.empty():
+                    round.result()
+                    return []
+
+
+class _Shape:
+    """Who tells the engine how the model is laid out; Flower's loop evaluates it."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def __enter__(self) -> "_Shape":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+    def evaluate(self, weights: Weights) -> float:
+        raise NotImplementedError("the model is evaluated by the evaluate_fn given to start")
+
+    def outputs(self, weights: Weights) -> Tensor:
+        raise NotImplementedError("the model is evaluated by the evaluate_fn given to start")

@@ -1,0 +1,142 @@
+"""HeteroSelectStrategy in Flower's own loop, over a grid of this process: the simulator's bits again."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from flwr.app import ArrayRecord, Error, Message, MetricRecord
+from torch import nn
+
+import heteroselect
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flower import HeteroSelectStrategy, answer
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "flower"
+CLIENTS, ROUNDS = 5, 3
+CHANGES = {"method.train.steps": 4, "method.train.rate": 0.1, "world.links": "drawn"}
+
+
+def network() -> nn.Module:
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.BatchNorm1d(8), nn.Dropout(0.2), nn.Linear(8, 3))
+
+
+def data(client: int, count: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(client)
+    x = rng.normal(size=(count, 6)).astype(np.float32)
+    return x, (x[:, 0] + 0.3 * client > 0).astype(np.int64) + (x[:, 1] > 0)
+
+
+class Grid:
+    """Flower's grid, with the clients' code behind it."""
+
+    def __init__(self, memory: Path, failing: int | None = None) -> None:
+        self.memory, self.failing, self.answers = memory, failing, {}
+
+    def get_node_ids(self):
+        return [70 + client for client in reversed(range(CLIENTS))]
+
+    def push_messages(self, messages):
+        numbers = []
+        for message in messages:
+            number = str(len(self.answers))
+            message.metadata.__dict__["_message_id"] = number
+            client = message.metadata.dst_node_id - 70
+            if client == self.failing and message.metadata.message_type == "train":
+                self.answers[number] = Message(Error(0, "out of memory"), reply_to=message)
+            else:
+                context = SimpleNamespace(node_config={"partition-id": client})
+                self.answers[number] = answer(message, context, model=network, data=data(client), memory=self.memory)
+            numbers.append(number)
+        return numbers
+
+    def pull_messages(self, message_ids):
+        return [self.answers[number] for number in message_ids]
+
+    def send_and_receive(self, messages, *, timeout=None):
+        return self.pull_messages(self.push_messages(messages))
+
+
+def started(grid: Grid, **more):
+    strategy = HeteroSelectStrategy(
+        network, clients=CLIENTS, selected=2, rounds=ROUNDS, seed=5, settings=CHANGES, timeout=5, **more
+    )
+    result = strategy.start(grid, ArrayRecord(network().state_dict()), num_rounds=ROUNDS)
+    return strategy, result
+
+
+def test_the_same_bits_as_the_simulator(tmp_path):
+    strategy, result = started(Grid(tmp_path))
+    changes = {**CHANGES, "selected": 2, "rounds": ROUNDS, "seed": 5}
+    own = {"model": network(), "data": [data(client) for client in range(CLIENTS)], "test": data(9)}
+    theirs = heteroselect.run({}, settings=changes, **own)
+    assert [record.selected for record in strategy.records] == [line["selected"] for line in theirs.rounds]
+    assert [record.bytes.up_clients for record in strategy.records] == [
+        line["bytes_up_clients"] for line in theirs.rounds
+    ]
+    mine = result.arrays.to_torch_state_dict()
+    assert mine.keys() == theirs.model.keys()
+    assert all(torch.equal(mine[name], theirs.model[name]) for name in mine)
+    assert result.train_metrics_clientapp[1]["bytes-up"] == theirs.rounds[0]["bytes_up"]
+
+
+def test_a_client_that_fails_is_missing_and_the_round_goes_on(tmp_path):
+    strategy, result = started(Grid(tmp_path, failing=1))
+    for record in strategy.records:
+        assert [event.client for event in record.events] == ([1] if 1 in record.selected else [])
+    assert any(record.events for record in strategy.records)
+    assert result.arrays is not None
+
+
+def test_what_goes_wrong_in_a_round_comes_out_of_it(tmp_path):
+    class Broken(Grid):
+        def pull_messages(self, message_ids):
+            found = super().pull_messages(message_ids)
+            if any("Question" in str(dict(m.content["header"])) for m in found if m.has_content()):
+                raise RuntimeError("the grid is gone")
+            return found
+
+    with pytest.raises(RuntimeError, match="the grid is gone"):
+        started(Broken(tmp_path))
+    with pytest.raises(HeteroSelectError, match="not of the strategy's model"):
+        HeteroSelectStrategy(network, clients=5, selected=2, rounds=3).configure_train(
+            1, ArrayRecord(nn.Linear(2, 2).state_dict()), None, Grid(tmp_path)
+        )
+    with pytest.raises(HeteroSelectError, match="partition-id"):
+        answer(None, SimpleNamespace(node_config={}), model=network, data=data(0))
+
+
+def test_the_example_learns_and_is_short(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLE)
+    from two_moons import app
+
+    source = (EXAMPLE / "two_moons" / "app.py").read_text()
+    assert len(source.splitlines()) < 100
+    accuracies = []
+
+    class Moons(Grid):
+        def push_messages(self, messages):
+            numbers = []
+            for message in messages:
+                number = str(len(self.answers))
+                message.metadata.__dict__["_message_id"] = number
+                client = message.metadata.dst_node_id - 70
+                node, run = {"partition-id": client}, {"memory": str(tmp_path)}
+                context = SimpleNamespace(node_config=node, run_config=run)
+                self.answers[number] = app.reply(message, context)
+                numbers.append(number)
+            return numbers
+
+    original = MetricRecord.__init__
+
+    def noting(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        accuracies.extend([self["accuracy"]] if "accuracy" in self else [])
+
+    monkeypatch.setattr(MetricRecord, "__init__", noting)
+    app.main(Moons(tmp_path), SimpleNamespace(run_config={"clients": 5, "selected": 3, "rounds": 8}))
+    assert accuracies[-1] > max(0.8, accuracies[0])
+    sys.modules.pop("two_moons.app")
