@@ -37,7 +37,7 @@ from heteroselect.folder import (
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
 from heteroselect.report.command import report
-from heteroselect.run import Line, Result, choose_device, choose_threads, play, settings_of
+from heteroselect.run import Line, Result, choose_device, choose_threads, play, refuse_measured_links, settings_of
 from heteroselect.run import resume as resume_run
 from heteroselect.settings import Config, describe
 from heteroselect.version import __version__
@@ -99,6 +99,7 @@ def run(
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
     config = settings_of(preset, method=method, changes=changes)
+    refuse_measured_links(config)
     chosen = choose_device(device)
     workers = choose_threads(threads, chosen)
     if out_dir is not None:

@@ -93,6 +93,7 @@ def run(
     changes = dict(settings or {})
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
     checked = settings_of(config, method=method if isinstance(method, str) else None, changes=changes)
+    refuse_measured_links(checked)
     if isinstance(method, Method) and (lost := _method_settings(config, changes)):
         raise HeteroSelectError(
             f"{lost}: it would have no effect beside a ready method; allowed is a function of the method's settings, "
@@ -132,6 +133,14 @@ def settings_of(
     """Every setting of a preset, a TOML file, a mapping or a Config, with a method and changes laid over it."""
     source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
     return load(source, methods=methods.SETTINGS, method=method, changes=changes)
+
+
+def refuse_measured_links(config: Config) -> None:
+    if config.world.links == "measured":
+        raise HeteroSelectError(
+            "world.links: there is nothing to measure in a simulation; allowed is drawn, and measured in "
+            "`heteroselect flower deploy`."
+        )
 
 
 def resume(
@@ -287,11 +296,6 @@ def choose_device(name: str | None) -> str:
 
 
 def _simulator(experiment: Experiment, threads: int, device: str, progress: Progress) -> Stage:
-    if experiment.config.world.links == "measured":
-        raise HeteroSelectError(
-            "world.links: there is nothing to measure in a simulation; allowed is drawn, and measured in "
-            "`heteroselect flower deploy`."
-        )
     return Simulator(
         experiment.module,
         experiment.clients(),

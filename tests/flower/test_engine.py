@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from heteroselect.folder import RunFolder
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.run import play
 from heteroselect.simulate.progress import find_latest
+from heteroselect.world import MeasuredLinks
 
 
 @pytest.mark.parametrize("places", [6, 2])
@@ -184,3 +186,26 @@ def test_one_that_cannot_is_missing_and_where_nobody_can_the_run_ends(tmp_path, 
                 engine.train(experiment.weights, orders)
         else:
             assert [upload.client for upload in engine.train(experiment.weights, orders)] == [0, 2]
+
+
+def test_each_measurement_of_an_uplink_counts_once_and_is_remembered(tmp_path, nodes_of, small, judge):
+    experiment, kept, links = small(), {}, MeasuredLinks(keep=0.5)
+    nodes, measured = nodes_of(experiment, tmp_path), {"uplink": 4e6, "measurement": 1}
+
+    def spoil(message: Message) -> Message:
+        if Header.read(message.content).client == 2:
+            message.content[HEADER] = replace(Header.read(message.content), **measured).to_record()
+        return message
+
+    nodes.spoil = spoil
+    questions = [Question(k, 1, 1, 32) for k in range(6)]
+    with FlowerEngine(nodes, judge(experiment), 6, run="a", kept=kept, links=links) as engine:
+        for _ in range(3):
+            engine.losses(experiment.weights, questions)
+        assert links.estimates == {2: 4e6}
+        measured |= {"uplink": 2e6, "measurement": 2}
+        engine.losses(experiment.weights, questions)
+        assert links.estimates == {2: 3e6}
+    again = MeasuredLinks()
+    FlowerEngine(nodes, judge(experiment), 6, run="a", kept=kept, links=again)
+    assert again.estimates == {2: 3e6}

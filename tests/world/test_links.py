@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heteroselect.world import Links
+from heteroselect.world import Links, MeasuredLinks
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 LOSSES = st.lists(st.floats(0, 10), min_size=1, max_size=20).map(np.array)
@@ -73,3 +73,13 @@ def test_losses_are_left_as_they_were(stress):
     losses = np.array([3.0, 1.0, 2.0])
     Links(stress=stress).draw(losses, default_rng(5))
     assert losses.tolist() == [3, 1, 2]
+
+
+def test_measured_links_are_smoothed_and_the_unknown_are_as_the_median_of_the_known():
+    links, rng = MeasuredLinks(1.0, 5.0, keep=0.5), np.random.default_rng(0)
+    np.testing.assert_array_equal(links.draw(np.zeros(3), rng), [3e6] * 3)
+    links.measured(1, 4e6)
+    links.measured(1, 2e6)
+    assert links.estimates == {1: 3e6}
+    links.measured(2, 1e6)
+    np.testing.assert_array_equal(links.draw(np.zeros(4), rng), [2e6, 3e6, 1e6, 2e6])

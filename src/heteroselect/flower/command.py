@@ -10,7 +10,7 @@ from heteroselect.config import load, parse_changes, to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
 from heteroselect.folder import CONFIG, RunFolder, finished, numbered
-from heteroselect.run import settings_of
+from heteroselect.run import refuse_measured_links, settings_of
 from heteroselect.settings import Config
 
 app = typer.Typer(help="Run on Flower: simulated by Ray, or deployed as SuperLink and SuperNodes.")
@@ -43,8 +43,7 @@ def simulate(
 ) -> None:
     """Run on Flower's simulation engine (Ray): the simulator's bits, on as many cores and machines as Ray has."""
     config = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
-    if config.world.links == "measured":
-        raise HeteroSelectError("world.links: there is nothing to measure in a simulation; allowed is drawn.")
+    refuse_measured_links(config)
     _run("simulate", config, config.clients, False, timeout, out_dir, as_json=as_json, quiet=quiet)
 
 

@@ -1,0 +1,58 @@
+"""The commands' errors are one sentence each, before anything is started."""
+
+import json
+import sys
+
+import pytest
+
+from heteroselect import flower
+from heteroselect.cli import app
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.command import _config
+from heteroselect.flower.conduct import Plan
+from heteroselect.run import resume
+
+
+def run(*words: str) -> None:
+    app(list(words), standalone_mode=False)
+
+
+def test_a_cohort_larger_than_the_clients_becomes_all_of_them():
+    assert _config("mnist", None, None, None, clients=3).selected == 3
+    assert _config("mnist", None, None, None, clients=30).selected == 10
+    assert _config("mnist", None, ["selected=2"], None, clients=3).selected == 2
+    assert _config("mnist", None, None, None, clients=None).clients == 100
+
+
+def test_more_nodes_than_clients_and_simulated_links_that_are_measured_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HeteroSelectError, match="--nodes: allowed is at most one for each of the 2 clients"):
+        run("flower", "deploy", "mnist", "--nodes", "3", "--clients", "2")
+    with pytest.raises(HeteroSelectError, match=r"world.links: there is nothing to measure"):
+        run("flower", "simulate", "mnist", "--set", "world.links=measured")
+    with pytest.raises(HeteroSelectError, match=r"world.links: there is nothing to measure"):
+        run("run", "mnist", "--set", "world.links=measured", "--quiet", "--out", str(tmp_path / "run"))
+
+
+def test_a_run_on_flower_is_resumed_on_flower(tmp_path):
+    plan = Plan.new("deploy", 3, tls=True, timeout=5.0)
+    plan.write(tmp_path)
+    assert Plan.read(tmp_path) == plan
+    (tmp_path / "config.toml").write_text("rounds = 2\n")
+    with pytest.raises(HeteroSelectError, match="`heteroselect flower resume"):
+        resume(tmp_path)
+    (tmp_path / "flower.json").write_text(json.dumps({"mode": "deploy"}))
+    with pytest.raises(HeteroSelectError, match="is damaged"):
+        Plan.read(tmp_path)
+    with pytest.raises(HeteroSelectError, match="is no run on Flower"):
+        run("flower", "resume", str(tmp_path / "absent"))
+
+
+def test_without_flower_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "flwr", None)
+    with pytest.raises(HeteroSelectError, match=r"pip install 'heteroselect\[flower\]'"):
+        run("flower", "simulate", "mnist")
+    with pytest.raises(HeteroSelectError, match="Flower is not installed"):
+        _ = flower.answer
+    with pytest.raises(AttributeError):
+        _ = flower.nothing

@@ -1,0 +1,33 @@
+"""Certificates that hold for the loopback and nothing else, and keys that nobody else can read."""
+
+import datetime
+import stat
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
+
+from heteroselect.flower.keys import make_node_key, make_tls
+
+
+def test_the_authority_vouches_for_the_loopback(tmp_path):
+    tls = make_tls(tmp_path / "keys")
+    ca = x509.load_pem_x509_certificate(tls.ca.read_bytes())
+    certificate = x509.load_pem_x509_certificate(tls.certificate.read_bytes())
+    certificate.verify_directly_issued_by(ca)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert [str(address) for address in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+    assert certificate.not_valid_after_utc - certificate.not_valid_before_utc < datetime.timedelta(days=31)
+    assert ca.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    assert not certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+
+
+def test_private_keys_are_the_users_alone_and_fit_their_public_ones(tmp_path):
+    tls = make_tls(tmp_path / "keys")
+    private, public = make_node_key(tmp_path / "keys", "node")
+    for path in (tls.key, private):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    key = load_ssh_private_key(private.read_bytes(), None)
+    assert key.public_key() == load_ssh_public_key(public.read_bytes())
+    other, _ = make_node_key(tmp_path / "keys", "other")
+    assert other.read_bytes() != private.read_bytes()
