@@ -41,3 +41,25 @@ def test_nobody_is_ended_twice():
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     end([process.pid])
+
+
+def test_asked_twice_to_end_it_still_ends_what_it_started(tmp_path):
+    """The child starts a process that is slow to end, and is interrupted again while it waits for that."""
+    slow = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
+    code = f"""
+import os, signal, sys, threading
+from pathlib import Path
+from heteroselect.flower.processes import Flower, exists
+flower = Flower(Path({str(tmp_path)!r}))
+try:
+    with flower:
+        flower.start("slow", [sys.executable, "-c", {slow!r}])
+        flower.wait_for("slow", "1")
+        pid = flower.running["slow"].pid
+        threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    print("left" if exists(pid) else "ended", flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout == "ended\n", done.stderr

@@ -15,8 +15,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,10 +76,13 @@ class Flower:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for name in reversed(list(self.running)):
-            self.stop(name)
-        end(left(self.mark))
-        remove(self.scratch)
+        with _undisturbed():
+            for process in self.running.values():
+                process.terminate()
+            for name in reversed(list(self.running)):
+                self.stop(name)
+            end(left(self.mark))
+            remove(self.scratch)
 
     @property
     def home(self) -> Path:
@@ -194,7 +198,8 @@ class Flower:
     def _note(self) -> None:
         """Who is who, for people who look."""
         pids = {name: process.pid for name, process in self.running.items()}
-        write_whole(self.work / "processes.json", (json.dumps(pids, indent=2) + "\n").encode())
+        with contextlib.suppress(OSError):  # nobody's life depends on it
+            write_whole(self.work / "processes.json", (json.dumps(pids, indent=2) + "\n").encode())
 
     def _environment(self) -> dict[str, str]:
         """Flower's programs are those beside this interpreter, and its parts find each other on the path."""
@@ -207,6 +212,20 @@ class Flower:
         beside = Path(sys.executable).parent
         return [str(beside / word) if word.startswith(("flower-", "flwr")) and (beside / word).exists() else word
                 for word in command]  # fmt: skip
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Who is asked twice to end, ends what it has started all the same."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {kind: signal.signal(kind, signal.SIG_IGN) for kind in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 def exists(pid: int) -> bool:
