@@ -129,7 +129,8 @@ def main() -> None:
     from flwr.supernode.cli.flower_supernode import flower_supernode
 
     address = sys.argv[sys.argv.index("--superlink") + 1] if "--superlink" in sys.argv else "127.0.0.1:8000"
-    os.environ.setdefault(FILE, str(Path(tempfile.mkdtemp(prefix="heteroselect-")) / "uplink.json"))
+    if not os.environ.get(FILE):
+        os.environ[FILE] = str(Path(tempfile.mkdtemp(prefix="heteroselect-")) / "uplink.json")
     Path(os.environ[FILE]).parent.mkdir(parents=True, exist_ok=True)
     arguments = (int(address.rpartition(":")[2]), Path(os.environ[FILE]))
     threading.Thread(target=watch, args=arguments, daemon=True, name="uplink").start()
