@@ -43,6 +43,7 @@ def test_nobody_is_ended_twice():
     end([process.pid])
 
 
+@pytest.mark.slow
 def test_asked_twice_to_end_it_still_ends_what_it_started(tmp_path):
     """The child starts a process that is slow to end, and is interrupted again while it waits for that."""
     slow = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
