@@ -30,8 +30,8 @@ class Adaptive:
         first: Values = state.get("first", np.zeros_like(aggregate))
         first = np.float32(self.momentum) * first + np.float32(1 - self.momentum) * aggregate
         second = self._second(state.get("second", np.full_like(aggregate, self.tau**2)), aggregate * aggregate)
-        step: Values = np.float32(self.rate) * first / (np.sqrt(second) + np.float32(self.tau))
-        return {"first": first, "second": second}, step
+        scale: Values = np.sqrt(second) + np.float32(self.tau)
+        return {"first": first, "second": second}, np.float32(self.rate) * (first / scale)
 
     def _second(self, v: Values, square: Values) -> Values:
         keep, add = np.float32(self.second), np.float32(1 - self.second)

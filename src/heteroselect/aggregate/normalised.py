@@ -41,4 +41,5 @@ def normalised(sizes: Counts, reached: Reals, steps: Reals | None = None) -> Rea
         return np.zeros(len(sizes))
     data = np.where(moved, sizes, 0) / sizes[moved].sum()
     scale = effective(data, reached if steps is None else steps)
-    return scale * data / np.where(moved, reached, 1.0)
+    weights: Reals = scale * data / np.where(moved, reached, 1.0)
+    return weights
