@@ -19,7 +19,7 @@ from heteroselect.select.adasample import AdaSample, best, estimate, lifted, rou
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 POSITIVE = st.floats(0.05, 20)
-DRAWS = 4000
+DRAWS = 2000
 
 
 def value(q, pulls, times, beta):

@@ -17,7 +17,7 @@ from heteroselect.select.clustered import Clustered, by_similarity, by_size, cut
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 SIZES = st.lists(st.integers(1, 50), min_size=1, max_size=12).map(np.array)
-DRAWS = 4000
+DRAWS = 2000
 
 
 def plane(rng, clients):

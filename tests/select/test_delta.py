@@ -16,7 +16,7 @@ from heteroselect.select import Situation
 from heteroselect.select.delta import Delta, apart, floored, moved, participants
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
-DRAWS = 4000
+DRAWS = 2000
 
 
 def people(uploads, sizes=None, reports=None, round=1):

@@ -11,7 +11,7 @@ import numpy as np
 from heteroselect.compress.update import Update
 from heteroselect.population import Population, Reals
 
-CELLS = 2**23  # of the block of uploads that is multiplied at a time; 32 MB
+CELLS = 2**19  # of the block of uploads that is multiplied at a time: 4 MB, much larger ones are many times slower
 NEGLIGIBLE = 1e-12  # of two squared lengths: nearer than this is the same place
 
 
@@ -35,14 +35,18 @@ def inner(updates: list[Update]) -> Reals:
     if not updates:
         return table
     size = updates[0].size
-    width = max(1, CELLS // len(updates))
+    width = min(size, max(1, CELLS // len(updates)))
+    block = np.empty((len(updates), width))
     for start in range(0, size, width):
-        block = np.zeros((len(updates), min(width, size - start)))
+        block[:] = 0.0
         for row, update in zip(block, updates, strict=True):
             if update.is_dense:
-                row[:] = update.values[start : start + width]
+                there = update.values[start : start + width]
+                row[: len(there)] = there
             else:
-                first, last = np.searchsorted(update.positions, [start, start + width])
+                # of the positions' own type, or they are converted each time
+                ends = np.array([start, min(start + width, size)], update.positions.dtype)
+                first, last = np.searchsorted(update.positions, ends)
                 row[update.positions[first:last] - start] = update.values[first:last]
         table += block @ block.T
     return table
