@@ -26,8 +26,11 @@ class Cohort:
     state: Kept = field(default_factory=dict)
 
     def only(self, places: Counts) -> "Cohort":
-        """Some of them."""
-        share = None if self.share is None else self.share[places]
+        """Some of them. What the others would have spoken for, these speak for: the shares keep their sum."""
+        share = None
+        if self.share is not None:
+            share, heard = self.share[places], self.share[places].sum()
+            share = share * (self.share.sum() / heard) if heard > 0 else share
         return replace(self, ids=self.ids[places], inclusion=self.inclusion[places], share=share)
 
 
