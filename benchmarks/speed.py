@@ -134,7 +134,7 @@ def _send_seconds(whole: experiments.Experiment, method: Any, repeats: int) -> f
         model.vector.add_(0.01 * torch.randn(model.vector.shape, generator=torch.Generator().manual_seed(t)))
         model.module.train()
         found.append(
-            seconds(lambda: client.send(order, start, model, batches, {}, whole.task, method, {}))  # noqa: B023
+            seconds(lambda: client.finish(order, start, model, batches, {}, whole.task, method, {}))  # noqa: B023
         )
     return median(found)
 
@@ -151,7 +151,7 @@ def beside_training(whole: experiments.Experiment, share_of: float) -> list[Row]
 
         def once() -> None:
             nonlocal kept
-            upload, pending = client.send(order, start, model, batches, {}, whole.task, method, kept)  # noqa: B023
+            upload, pending = client.finish(order, start, model, batches, {}, whole.task, method, kept)  # noqa: B023
             update = decode(upload.payload, model.layout.size)
             weighted_sum(model.layout.size, [update], np.ones(1))
             kept = pending.settle(method, True)

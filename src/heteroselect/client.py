@@ -41,11 +41,27 @@ class Pending:
     sent: Update
     offered: Kept
     mask: Kept
-    beta: float
+    order: Order
+    kept: Kept
+    shift: Values | None = None
 
     def settle(self, method: Method, arrived: bool) -> Kept:
         """What the client carries on: the rest of what it sent, or all of it where nothing arrived."""
-        return {**method.memory.settle(self.offered, self.sent if arrived else None, self.beta), **self.mask}
+        memory = method.memory.settle(self.offered, self.sent if arrived else None, self.order.beta)
+        drift: Kept = {}
+        if self.shift is not None and arrived:
+            drift = method.drift.settle(self.shift, self.sent, self.order, method.train)
+        return {**self.kept, **memory, **self.mask, **drift}
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a client learnt and was told to hold until it is asked for it."""
+
+    order: Order
+    delta: Values
+    report: dict[str, float]
+    shift: Values | None
 
 
 @dataclass
@@ -67,18 +83,18 @@ class Client:
             x = to_inputs(examples.x, task.pixels, model.device)
             return float(_loss(model, task, x, examples.y.to(model.device)))
 
-    def train(self, order: Order, model: FlatModel, task: Task, method: Method, kept: Kept) -> tuple[Upload, Pending]:
+    def train(
+        self, order: Order, model: FlatModel, task: Task, method: Method, kept: Kept, shared: Kept | None = None
+    ) -> tuple[Upload, Pending | Held]:
         """Train from the global model in `model`, compress what was learnt and what was `kept`."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
+        shift = method.drift.shift(kept, shared or {}, start.cpu().numpy())
+        added = None if shift is None else torch.from_numpy(shift).to(model.device)
         with self._randomness(order.round, model, task):
-            trained = method.train.run(model, task.loss, batches, [order.rate])
-            return self.send(order, start, model, batches, trained.report(), task, method, kept)
+            trained = method.train.run(model, task.loss, batches, [order.rate], order.steps, added)
+            return self.finish(order, start, model, batches, trained.report(), task, method, kept, shift)
 
-    def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
-        """What the client trains on this round."""
-        return self._batches("batches", order.round, method.train.batch, model, task)
-
-    def send(
+    def finish(
         self,
         order: Order,
         start: Tensor,
@@ -88,15 +104,51 @@ class Client:
         task: Task,
         method: Method,
         kept: Kept,
-    ) -> tuple[Upload, Pending]:
-        """The second half of `train`: from the trained model to bytes."""
-        delta = (model.vector - start).cpu().numpy()
-        length = norm(delta)
-        if not np.isfinite(length):
+        shift: Values | None = None,
+    ) -> tuple[Upload, Pending | Held]:
+        """The second half of `train`: from the trained model to bytes, or to the promise of some."""
+        delta = self._learnt(order, start, model)
+        report = {**report, "norm": norm(delta)}
+        if order.hold:
+            return Upload(self.id, b"", len(self.examples), report), Held(order, delta, report, shift)
+        return self.send(order, delta, model, batches, report, task, method, kept, shift)
+
+    def give(self, held: Held, model: FlatModel, task: Task, method: Method, kept: Kept) -> tuple[Upload, Pending]:
+        """Send what was held; `model` is again the global one."""
+        order = held.order
+        model.vector.add_(torch.from_numpy(held.delta).to(model.device))
+        batches = self.batches(order, model, task, method)
+        batches.take(order.steps)
+        model.module.train()
+        with self._randomness(order.round, model, task, "probe dropout"):
+            return self.send(order, held.delta, model, batches, held.report, task, method, kept, held.shift)
+
+    def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
+        """What the client trains on this round."""
+        return self._batches("batches", order.round, method.train.batch, model, task)
+
+    def _learnt(self, order: Order, start: Tensor, model: FlatModel) -> Values:
+        delta: Values = (model.vector - start).cpu().numpy()
+        if not np.isfinite(delta).all():
             raise HeteroSelectError(
                 f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
                 f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
             )
+        return delta
+
+    def send(
+        self,
+        order: Order,
+        delta: Values,
+        model: FlatModel,
+        batches: Batches,
+        report: dict[str, float],
+        task: Task,
+        method: Method,
+        kept: Kept,
+        shift: Values | None = None,
+    ) -> tuple[Upload, Pending]:
+        """From what was learnt to bytes."""
         v, offered = method.memory.offer(delta, kept)
         scene = Scene(
             model=model,
@@ -112,9 +164,8 @@ class Client:
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
         mask = {"mask": mask_density(model.layout, update.positions)}
         payload = encode(update, model.layout.layer_ends)
-        report = {**report, "norm": length, "memory": _left(v, update)}
-        upload = Upload(self.id, payload, len(self.examples), report)
-        return upload, Pending(update, offered, mask, order.beta)
+        upload = Upload(self.id, payload, len(self.examples), {**report, "memory": _left(v, update)})
+        return upload, Pending(update, offered, mask, order, kept, shift)
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""

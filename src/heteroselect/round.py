@@ -19,24 +19,27 @@ from heteroselect.compress.wire import WireError, decode
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
-from heteroselect.method import Method
+from heteroselect.method import Chooser, Method
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
 from heteroselect.score.sketch import sketch
-from heteroselect.select import Situation
+from heteroselect.select import Cohort, Situation
 from heteroselect.streams import Streams
+from heteroselect.train import Turn
 from heteroselect.world import Event, Speeds, World
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
 
 class Engine(Protocol):
     """Where clients run. It carries messages; losses come in the order of the questions, uploads in any order, and of
-    some clients perhaps none. `settle` tells those who trained whether their update was used."""
+    some clients perhaps none. `shared` goes down with the model. `collect` asks some of those who were told to hold
+    their update; `settle` tells those who sent whether it was used."""
 
     @property
     def layout(self) -> Layout: ...
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]: ...
-    def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]: ...
+    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]: ...
+    def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]: ...
     def settle(self, used: Collection[int]) -> None: ...
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]: ...
     def evaluate(self, weights: Weights) -> float: ...
@@ -51,8 +54,13 @@ class Server:
     population: Population
     state: Kept = field(default_factory=dict)
     notes: Kept = field(default_factory=dict)
+    past: dict[str, Reals] = field(default_factory=lambda: {"norms": np.empty(0), "thetas": np.empty(0)})
+    """Of each round so far: the mean length of an update, and θ_t."""
     round: int = 0
     """The round that all of this is after; −1 for the moment in which it changes."""
+
+    def note(self, norm: float, theta: float) -> None:
+        self.past = {"norms": np.append(self.past["norms"], norm), "thetas": np.append(self.past["thetas"], theta)}
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,10 @@ def play_round(
         budget_seconds=world.budget_seconds,
         size=size,
         real_bits=None if world.clock.charge == "paper" else method.values.bits,
+        data=population.sizes / population.sizes.sum(),
+        norms=population.reported("norm"),
+        past_norms=server.past["norms"],
+        past_thetas=server.past["thetas"],
     )
     here = Situation(
         size=selected,
@@ -120,24 +132,35 @@ def play_round(
     ids = cohort.ids
 
     # allocate (eqs 7 and 8), and with it everything else a client is told (eqs 9 and 12)
-    allocation = method.allocate.allocate(score, means.only(ids), moment)
+    allocation = method.allocate.allocate(score, replace(means.only(ids), share=cohort.share), moment)
     beta = method.memory.beta(allocation.theta)
+    rates, steps = method.rate.of_clients(moment, score), method.steps.of(method.train.steps, speeds.step_seconds[ids])
+    hold = method.choose is not None
     orders = [
-        Order(int(k), t, rate, float(density), beta, allocation.warmup)
-        for k, rate, density in zip(ids, method.rate.of_clients(moment, score), allocation.densities, strict=True)
+        Order(int(k), t, rate, float(density), beta, int(count), allocation.warmup, hold)
+        for k, rate, density, count in zip(ids, rates, allocation.densities, steps, strict=True)
     ]
 
     # train and compress (eqs 9 to 12), at the clients; then over the air, where things get lost
-    uploads = {upload.client: upload for upload in engine.train(server.weights, orders)}
+    shared = method.drift.shared(server.state)
+    uploads = {upload.client: upload for upload in engine.train(server.weights, orders, shared)}
+    densities = allocation.densities
+    if method.choose is not None:
+        cohort, uploads = choose(cohort, uploads, means, method.choose, selected, streams.numpy("choice", round=t))
+        uploads = {upload.client: upload for upload in engine.collect(server.weights, list(uploads))}
+        densities = np.where(np.isin(ids, list(uploads)), densities, 0.0)
+    speaking = [not hold or int(k) in uploads for k in ids]
     sent = Messages(
         size=size,
         model=server.weights.nbytes,
         asked=asked,
         selected=ids,
-        densities=allocation.densities,
+        densities=densities,
         payloads=[len(uploads[int(k)].payload) if int(k) in uploads else 0 for k in ids],
+        shared=sum(array.nbytes for array in shared.values()),
+        reports=len(ids) if hold else 0,
     )
-    heard = listen(t, uploads, sent, speeds, method, world, streams)
+    heard = listen(t, uploads, sent, speeds, steps, speaking, method, world, streams)
 
     # aggregate (eqs 13 and 14), in the order of the clients' numbers whatever the order drawn
     places = np.array([place for place, k in enumerate(ids) if int(k) in heard.updates], np.int64)
@@ -147,8 +170,11 @@ def play_round(
     model, state, aggregate = server.weights, server.state, None
     if len(places):
         aggregate = weighted_sum(size, [heard.updates[int(k)] for k in ids[places]], weights[places])
+        turn = Turn(method.rate.eta(moment), method.train.steps, len(places), len(population))
+        drift, more = method.drift.follow(state, aggregate, turn, method.train)
         state, step = method.server.step(state, aggregate)
-        model = Weights(model.vector + torch.from_numpy(step), model.buffers)
+        state = {**state, **drift}
+        model = Weights(model.vector + torch.from_numpy(step if more is None else step + more), model.buffers)
     model, calibrated = recalibrate(t, model, population, method, engine, ids[np.sort(places)])
     sent = replace(heard.sent, calibrated=calibrated)
 
@@ -178,6 +204,8 @@ def play_round(
     server.round = -1
     server.weights, server.state, server.notes = model, state, drawn.state
     population.selected(ids, t)
+    lengths = [uploads[client].report.get("norm", np.nan) for client in heard.updates]
+    server.note(float(np.mean(lengths)) if lengths else np.nan, allocation.theta)
     for client in heard.updates:
         population.reported_by(client, {**uploads[client].report, "seconds": heard.took[client]})
     if "uploads" in method.score.needs | method.needs:
@@ -202,11 +230,34 @@ class Heard:
     events: list[Event]
 
 
+def choose(
+    cohort: Cohort,
+    trained: dict[int, Upload],
+    means: Means,
+    chooser: Chooser,
+    size: int,
+    rng: np.random.Generator,
+) -> tuple[Cohort, dict[int, Upload]]:
+    """Select again, among those who have trained: the cohort with what each chosen one speaks for, and their answers."""
+    here = np.array([place for place, k in enumerate(cohort.ids) if int(k) in trained], np.int64)
+    ids = cohort.ids[here]
+    norms = np.array([trained[int(k)].report["norm"] for k in ids])
+    data = (means.data if means.data is not None else np.ones(len(means.bandwidth)))[ids]
+    chosen = chooser.choose(norms, data / data.sum(), min(size, len(ids)), rng)
+    inclusion, share = np.ones(len(cohort.ids)), np.zeros(len(cohort.ids))
+    inclusion[here[chosen.ids]] = chosen.inclusion
+    share[here[chosen.ids]] = chosen.inclusion if chosen.share is None else chosen.share
+    asked = {int(k): trained[int(k)] for k in ids[chosen.ids]}
+    return replace(cohort, inclusion=inclusion, share=share), asked
+
+
 def listen(
     t: int,
     uploads: dict[int, Upload],
     sent: Messages,
     speeds: Speeds,
+    steps: Counts,
+    speaking: Sequence[bool],
     method: Method,
     world: World,
     streams: Streams,
@@ -217,14 +268,19 @@ def listen(
     """
     ids = [int(k) for k in sent.selected]
     struck = world.faults.strike(list(uploads.values()), t, streams)
-    fate = [struck.get(k) if k in uploads else "missing" for k in ids]
-    answers = world.clock.answers(sent, speeds, method.train.steps)
+    fate = [
+        struck.get(k) if k in uploads else "missing" if speaks else None
+        for k, speaks in zip(ids, speaking, strict=True)
+    ]
+    answers = world.clock.answers(sent, speeds, steps)
     in_time, seconds = world.faults.wait(answers, fate)
     payloads, updates, events = [0] * len(ids), {}, []
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
         if kind == "missing":
             events.append(Event(client, "missing"))
             continue
+        if client not in uploads:
+            continue  # it trained, and was not asked for what it learnt
         upload = world.faults.damage(uploads[client], kind or "", sent.size, t, streams)
         payloads[place] = len(upload.payload)
         if not in_time[place]:

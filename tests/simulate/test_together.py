@@ -31,8 +31,8 @@ def trained_together(monkeypatch):
     rows = []
     original = engine.Simulator._train_together
 
-    def counted(self, weights, orders):
-        uploads = original(self, weights, orders)
+    def counted(self, weights, orders, shared):
+        uploads = original(self, weights, orders, shared)
         rows.append(len(orders) if uploads is not None else 0)
         return uploads
 

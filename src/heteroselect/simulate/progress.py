@@ -132,6 +132,7 @@ def server_arrays(server: Server) -> Arrays:
     arrays |= {f"report.{name}": values for name, values in population.reports.items()}
     arrays |= {f"buffer.{name}": buffer.numpy() for name, buffer in server.weights.buffers.items()}
     arrays |= {f"state.{name}": array for name, array in server.state.items()}
+    arrays |= {f"past.{name}": array for name, array in server.past.items()}
     arrays |= {f"notes.{name}": array for name, array in server.notes.items()}
     if population.consensus is not None:
         arrays["consensus"] = population.consensus
@@ -146,7 +147,7 @@ def restore_server(server: Server, arrays: Arrays) -> None:
     if vector.shape != server.weights.vector.shape or len(arrays["counts"]) != len(population):
         raise ValueError("another model or another number of clients")
     server.weights = Weights(vector, {name: torch.from_numpy(a.copy()) for name, a in group("buffer.").items()})
-    server.state, server.notes = group("state."), group("notes.")
+    server.state, server.notes, server.past = group("state."), group("notes."), group("past.")
     population.counts, population.last_round = arrays["counts"].copy(), arrays["last_round"].copy()
     population.reports = {name: values.copy() for name, values in group("report.").items()}
     population.consensus = arrays.get("consensus")

@@ -9,10 +9,83 @@ h_k ← h_k − αΔ_k are both −shift − factor·Δ_k. The server can follow
 goes over the air, and Σc_k = K·c holds whatever compression did to Δ_k.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from heteroselect.aggregate.normalised import reach
 from heteroselect.compress.memory import Kept
-from heteroselect.compress.update import Values
+from heteroselect.compress.update import Update, Values
+from heteroselect.messages import Order
+from heteroselect.train.fedprox import FedProx
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the server knows of a round when it moves its own vectors: the rate and the steps it ordered, how many
+    clients it heard, and of how many."""
+
+    rate: float
+    steps: int
+    heard: int
+    clients: int
+
+
+@dataclass(frozen=True)
+class NoDrift:
+    """Local gradients as they are."""
+
+    def shared(self, state: Kept) -> Kept:
+        return {}
+
+    def shift(self, kept: Kept, shared: Kept, like: Values) -> Values | None:
+        return None
+
+    def settle(self, added: Values, sent: Update, order: Order, solver: FedProx) -> Kept:
+        return {}
+
+    def follow(self, state: Kept, aggregate: Values, turn: Turn, solver: FedProx) -> tuple[Kept, Values | None]:
+        return {}, None
+
+
+@dataclass(frozen=True)
+class Scaffold:
+    """c − c_k is added to every gradient; c goes down with the model, and nothing more than Δ comes up."""
+
+    def shared(self, state: Kept) -> Kept:
+        return {"control": state["control"]} if "control" in state else {}
+
+    def shift(self, kept: Kept, shared: Kept, like: Values) -> Values | None:
+        return shift(kept.get("control"), shared.get("control"), like)
+
+    def settle(self, added: Values, sent: Update, order: Order, solver: FedProx) -> Kept:
+        steps = reach(order.steps, solver.momentum, order.rate * solver.proximal)
+        return {"control": settle(added, sent.dense(), 1 / (steps * order.rate))}
+
+    def follow(self, state: Kept, aggregate: Values, turn: Turn, solver: FedProx) -> tuple[Kept, Values | None]:
+        steps = reach(turn.steps, solver.momentum, turn.rate * solver.proximal)
+        moved, _ = scaffold(state, aggregate, rate=turn.rate, steps=steps, heard=turn.heard, clients=turn.clients)
+        return moved, None
+
+
+@dataclass(frozen=True)
+class FedDyn:
+    """−h_k is added to every gradient, beside the proximal pull α; the server steps on by −h/α."""
+
+    alpha: float = 0.1
+
+    def shared(self, state: Kept) -> Kept:
+        return {}
+
+    def shift(self, kept: Kept, shared: Kept, like: Values) -> Values | None:
+        return shift(kept.get("correction"), None, like)
+
+    def settle(self, added: Values, sent: Update, order: Order, solver: FedProx) -> Kept:
+        return {"correction": settle(added, sent.dense(), self.alpha)}
+
+    def follow(self, state: Kept, aggregate: Values, turn: Turn, solver: FedProx) -> tuple[Kept, Values | None]:
+        moved, step = feddyn(state, aggregate, alpha=self.alpha, heard=turn.heard, clients=turn.clients)
+        return moved, step - aggregate
 
 
 def shift(own: Values | None, shared: Values | None, like: Values) -> Values:
