@@ -123,3 +123,25 @@ def test_a_plan_is_feasible_and_ends(seed, size):
     weights = hurts(plan.represented / 8, lengths[plan.ids])
     assert weights @ (1 - plan.densities) <= 0.8 * weights.sum() + 1e-9
     assert (computing[plan.ids] + plan.densities * sending[plan.ids] <= plan.seconds + 1e-9).all()
+
+
+def test_a_second_look_may_find_a_shorter_round():
+    # 0 and 1 are alike, and so are 2 and 3, of whom 3 is far too slow. At ½ each, 0 takes 0 + 3.3 s and 1 takes
+    # 2 + 1.5 s, so 0 is in: t/6.6 + (t − 4)/10 = 1. But then it sends for all of that time, while 1 would be
+    # faster: (t − 2)/3 + (t − 4)/10 = 1
+    computing, sending = np.array([0.0, 2.0, 4.0, 100.0]), np.array([6.6, 3.0, 10.0, 10.0])
+    once, again = (
+        alternate(line(0, 0, 10, 10), np.ones(4), computing, sending, 2, average=0.5, iterations=n) for n in (1, 10)
+    )
+    assert sorted(once.ids.tolist()) == [0, 2]
+    assert once.seconds == pytest.approx(1.4 / (1 / 6.6 + 0.1))
+    assert sorted(again.ids.tolist()) == [1, 2]
+    assert again.seconds == pytest.approx((1 + 2 / 3 + 0.4) / (1 / 3 + 0.1))
+
+
+def test_a_first_plan_that_is_shorter_is_kept():
+    # now 0 is worse at first sight only: 1 + 3 s against 0 + 3.5 s of client 1, which then has the shorter round too
+    computing, sending = np.array([1.0, 0.0, 4.0, 100.0]), np.array([6.0, 7.0, 10.0, 10.0])
+    plan = alternate(line(0, 0, 10, 10), np.ones(4), computing, sending, 2, average=0.5)
+    assert sorted(plan.ids.tolist()) == [1, 2]
+    assert plan.seconds == pytest.approx(1.4 / (1 / 7 + 0.1))

@@ -148,3 +148,12 @@ def test_the_sum_is_unbiased():
 def test_links_are_needed():
     with pytest.raises(ValueError, match="links"):
         AdaSample().select(np.zeros(2), Situation(1, Moment(1, 9), default_rng(0), people([None, None])))
+
+
+def test_the_ratio_is_in_units_of_what_uniform_sampling_needs():
+    norms, data, times = np.array([3.0, 4.0, 1.0]), np.array([0.2, 0.3, 0.5]), np.array([1.0, 4.0, 1.0])
+    pulls = (data * norms) ** 2
+    q = best(pulls, times, 0.5 * 3 * pulls.sum())
+    cohort = select(AdaSample(ratio=0.5), people(norms.tolist(), [20, 30, 50]), [32, 8, 32], size=1)
+    assert_allclose(cohort.inclusion, q[cohort.ids])
+    assert not np.allclose(q, best(pulls, times))

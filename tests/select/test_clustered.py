@@ -124,3 +124,10 @@ def test_by_angle_one_of_each_direction_is_drawn():
 def test_before_anybody_is_heard_only_size_counts():
     assert select("similarity", 2, [5, 3, 2]).ids[0] == 0
     assert_allclose(select("similarity", 2, [5, 3, 2]).inclusion, select("size", 2, [5, 3, 2]).inclusion)
+
+
+def test_the_heaviest_groups_get_the_bins():
+    # the tree has {0, 1} and {3, 4} of 40 in bins of 50; client 2 fills what room they leave
+    points = np.array([0.0, 0.1, 9.0, 20.0, 40.0])
+    chances = by_similarity(np.full(5, 10), 2, abs(points[:, None] - points), default_rng(0))
+    assert_allclose(sorted(chances.tolist()), [[0, 0, 0.2, 0.4, 0.4], [0.4, 0.4, 0.2, 0, 0]])

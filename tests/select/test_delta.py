@@ -121,3 +121,10 @@ def test_the_sum_is_unbiased():
         sums[seed], shares[seed] = cohort.share @ x[cohort.ids], cohort.share.sum()
     assert abs(sums.mean() - x @ np.array(sizes) / 100) <= 4 * sums.std() / math.sqrt(DRAWS)
     assert abs(shares.mean() - 1) <= 4 * shares.std() / math.sqrt(DRAWS)
+
+
+def test_a_participant_who_was_not_heard_does_not_move():
+    population = people([[3], [-3], None])
+    population.selected(np.array([2]), 1)
+    assert participants(population).tolist() == [0, 1]
+    assert_allclose(select(population, rule=Delta(floor=0.0)).state["probabilities"], 1 / 3)

@@ -80,3 +80,11 @@ def test_tables_are_symmetric_with_an_empty_diagonal(seed):
         assert (table == table.T).all()
         assert (np.diag(table) == 0).all()
         assert (table >= 0).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+@RANDOM
+def test_clients_alike_are_in_one_place_whatever_rounding_says(seed):
+    vector = np.random.default_rng(seed).standard_normal(50)
+    population = heard(6, **{f"c{k}": vector for k in (0, 2, 3)})  # the others stand at their mean
+    assert (distances(gram(population)) == 0).all()

@@ -80,7 +80,7 @@ def test_before_anybody_is_tried_everybody_is_new():
     assert dict(cohort.state) == {}
 
 
-@pytest.mark.parametrize(("epsilon", "fresh"), [(0.0, 0), (0.25, 1), (0.5, 2), (1.0, 4)])
+@pytest.mark.parametrize(("epsilon", "fresh"), [(0.0, 0), (0.25, 1), (0.4, 2), (0.5, 2), (1.0, 4)])
 def test_newcomers_have_their_part(epsilon, fresh):
     population = people([1.0] * 8 + [None] * 8)
     cohort = select(Oort(explore=epsilon, explore_decay=1, explore_minimum=0), population, 4)
@@ -162,3 +162,11 @@ def test_a_cohort_is_made_of_distinct_clients_whatever_is_known(rms, data):
     cohort, again = (select(Oort(), population, size, round, seed=1) for _ in range(2))
     assert len(set(cohort.ids.tolist())) == size
     assert cohort.ids.tolist() == again.ids.tolist()
+
+
+def test_who_never_answered_is_asked_again_but_less_and_less():
+    population, seen = people([None, None]), np.zeros(2)
+    population.counts[0] = 9
+    for seed in range(DRAWS):
+        seen[select(Oort(), population, 1, seed=seed).ids] += 1 / DRAWS
+    assert abs(seen[0] - 1 / 11) <= 4 * math.sqrt(10 / 121 / DRAWS)

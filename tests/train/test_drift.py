@@ -121,3 +121,13 @@ def test_formulas_stay_in_single_precision():
         assert step.dtype == np.float32
         assert all(value.dtype == np.float32 for value in state.values())
     assert settle(one, one, 0.1).dtype == np.float32
+
+
+def test_the_absent_hold_the_server_back():
+    # one of four heard: c ← 1 + ¼(−1 − 8/(10·0.1)); h ← 0 − ½·¼·8 and a step of 8 + 1/½
+    state, step = scaffold({"control": np.ones(1)}, np.full(1, 8.0), rate=0.1, steps=10, heard=1, clients=4, step=0.5)
+    assert_allclose(state["control"], 1 - 9 / 4)
+    assert step.tolist() == [4]
+    state, step = feddyn({}, np.full(1, 8.0), alpha=0.5, heard=1, clients=4)
+    assert state["correction"].tolist() == [-1]
+    assert step.tolist() == [10]
