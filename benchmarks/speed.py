@@ -77,7 +77,9 @@ def round_against_bare_loop(threads: int, repeats: int) -> list[Row]:
     def bare(client: int) -> None:
         model = models[client % threads]
         model.load(whole.weights)
-        batches = clients[client].batches(Order(client, 1, 0.05, 1.0, 1.0), model, whole.task, whole.method)
+        batches = clients[client].batches(
+            Order(client, 1, 0.05, 1.0, 1.0, solver.steps), model, whole.task, whole.method
+        )
         anchor, velocity = model.vector.clone(), torch.zeros_like(model.vector)
         model.module.train()
         for _ in range(solver.steps):
@@ -128,7 +130,7 @@ def _send_seconds(whole: experiments.Experiment, method: Any, repeats: int) -> f
     model, client, found = FlatModel(whole.module), whole.clients()[0], []
     torch.set_num_threads(1)
     for t in range(1, repeats + 1):
-        order = Order(0, t, 0.05, 0.2, 0.95)
+        order = Order(0, t, 0.05, 0.2, 0.95, 1)
         batches = client.batches(order, model, whole.task, method)
         start = model.vector.clone()
         model.vector.add_(0.01 * torch.randn(model.vector.shape, generator=torch.Generator().manual_seed(t)))
@@ -145,7 +147,7 @@ def beside_training(whole: experiments.Experiment, share_of: float) -> list[Row]
     method, model, client, found = whole.method, FlatModel(whole.module), whole.clients()[0], []
     kept: Any = {}
     for t in range(1, 8):
-        order = Order(0, t, 0.05, 0.2, 0.95)
+        order = Order(0, t, 0.05, 0.2, 0.95, 1)
         batches, start = client.batches(order, model, whole.task, method), model.vector.clone()
         model.vector.add_(0.01 * torch.randn(model.vector.shape, generator=torch.Generator().manual_seed(t)))
 

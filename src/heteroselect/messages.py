@@ -26,7 +26,7 @@ class Order:
     rate: float
     density: float
     beta: float
-    steps: int = 50
+    steps: int
     warmup: bool = False
     hold: bool = False
 

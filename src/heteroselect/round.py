@@ -238,7 +238,7 @@ def choose(
     size: int,
     rng: np.random.Generator,
 ) -> tuple[Cohort, dict[int, Upload]]:
-    """Select again, among those who have trained: the cohort with what each chosen one speaks for, and their answers."""
+    """Select again, among those who have trained: the cohort with what each chosen one speaks for, and who is asked."""
     here = np.array([place for place, k in enumerate(cohort.ids) if int(k) in trained], np.int64)
     ids = cohort.ids[here]
     norms = np.array([trained[int(k)].report["norm"] for k in ids])
@@ -268,10 +268,8 @@ def listen(
     """
     ids = [int(k) for k in sent.selected]
     struck = world.faults.strike(list(uploads.values()), t, streams)
-    fate = [
-        struck.get(k) if k in uploads else "missing" if speaks else None
-        for k, speaks in zip(ids, speaking, strict=True)
-    ]
+    absent = ["missing" if speaks else None for speaks in speaking]
+    fate = [struck.get(k) if k in uploads else none for k, none in zip(ids, absent, strict=True)]
     answers = world.clock.answers(sent, speeds, steps)
     in_time, seconds = world.faults.wait(answers, fate)
     payloads, updates, events = [0] * len(ids), {}, []

@@ -102,7 +102,8 @@ def people(norms, sizes=None):
     population = Population.new(np.array(sizes or [10] * len(norms)))
     for client, norm in enumerate(norms):
         if norm is not None:
-            population.received(client, Update.whole(np.ones(1, np.float32)), {"norm": norm})
+            population.received(client, Update.whole(np.ones(1, np.float32)))
+            population.reported_by(client, {"norm": norm})
     return population
 
 

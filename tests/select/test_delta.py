@@ -24,7 +24,8 @@ def people(uploads, sizes=None, reports=None, round=1):
     population = Population.new(np.array(sizes or [10] * len(uploads)))
     for client, vector in enumerate(uploads):
         if vector is not None:
-            population.received(client, Update.whole(np.array(vector, np.float32)), (reports or {}).get(client))
+            population.received(client, Update.whole(np.array(vector, np.float32)))
+            population.reported_by(client, (reports or {}).get(client, {}))
             population.selected(np.array([client]), round)
     return population
 

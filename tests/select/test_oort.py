@@ -27,7 +27,8 @@ def people(rms, seconds=None, sizes=None, round=1):
     for client, loss in enumerate(rms):
         if loss is not None:
             report = {"rms": loss, "seconds": seconds[client] if seconds else 1.0}
-            population.received(client, Update.whole(np.ones(1, np.float32)), report)
+            population.received(client, Update.whole(np.ones(1, np.float32)))
+            population.reported_by(client, report)
             population.selected(np.array([client]), round)
     return population
 
