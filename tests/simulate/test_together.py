@@ -132,7 +132,7 @@ def test_a_difference_in_one_bit_is_noticed(bend):
     cohort = Together(model, 2)
     x, y = torch.randn(2, 6, 12), torch.randint(0, 4, (2, 6))
 
-    def graph(parameters, inputs, targets):
+    def graph(weight, bias, last, last_bias, inputs, targets):
         gradients, losses = [], []
         for row in range(2):
             single.vector.copy_(cohort.vector[row])
@@ -140,7 +140,7 @@ def test_a_difference_in_one_bit_is_noticed(bend):
             gradients.append(single.gradient.clone())
         if bend:
             gradients[1][3] = torch.nextafter(gradients[1][3], torch.tensor(9.0))
-        return cohort._views(torch.stack(gradients)), torch.stack(losses)
+        return (*cohort._views(torch.stack(gradients)), torch.stack(losses))
 
     cohort._graph = graph
     assert cohort.fits(loss, x, y) is not bend

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from heteroselect.client import Client, Held, Pending, Task
 from heteroselect.compress import Kept
-from heteroselect.data.batches import to_inputs
+from heteroselect.data.batches import Ready, to_inputs
 from heteroselect.data.examples import Examples
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric
@@ -61,7 +61,7 @@ class Simulator:
         self.kept: MutableMapping[int, Kept] = {} if kept is None else kept
         self._pending: dict[int, Pending] = {}
         self._held: dict[int, Held] = {}
-        self._scoring = Scoring(clients, task)
+        self._scoring, self._ready = Scoring(clients, task), Ready(task.pixels)
         self._models: queue.SimpleQueue[FlatModel] = queue.SimpleQueue()
         for _ in range(threads):
             model = FlatModel(module, device)
@@ -175,12 +175,17 @@ class Simulator:
         return answers
 
     def _batches_together(self, data: Examples, model: FlatModel) -> Iterator[tuple[Tensor, Tensor]]:
-        """Batch after batch of all clients at once: (clients, examples, …)."""
-        size = self.method.train.batch
-        for at in range(0, data.y.shape[1], size):
-            x = data.x[:, at : at + size]
-            inputs = to_inputs(x.flatten(0, 1), self.task.pixels, model.device)
-            yield inputs.view(x.shape), data.y[:, at : at + size].contiguous().to(model.device)
+        """Batch after batch of all clients at once: (clients, examples, …). Some are made at a time: fewer, larger
+        operations, and still small enough for a cache."""
+        rows, size, ahead = len(data.y), self.method.train.batch, 8
+        x = data.x.view(rows, -1, size, *data.x.shape[2:]).transpose(0, 1)
+        y = data.y.view(rows, -1, size, *data.y.shape[2:]).transpose(0, 1).contiguous().to(model.device)
+        for at in range(0, len(y), ahead):
+            part = x[at : at + ahead].contiguous()
+            inputs = to_inputs(part.flatten(0, 2), self.task.pixels, model.device)
+            for number, one in enumerate(inputs.view(part.shape)):
+                # single training has batches where the allocator puts them, and kernels may go by that
+                yield one if one.data_ptr() % 64 == 0 else one.clone(), y[at + number]
 
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
         client = self.clients[request.client]
@@ -201,8 +206,7 @@ class Simulator:
             generator = self.streams.torch("evaluation", client=number, device=model.device)
             model.module.eval()
             with torch.no_grad(), drawing_from(generator, self.task.draws):
-                out: Tensor = model.module(to_inputs(chunks[number], self.task.pixels, model.device))
-                return out.cpu()
+                return self._ready.through(model.module, number, chunks[number], model.device).cpu()
 
         return torch.cat(self._map(weights, work, range(len(chunks))))
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from heteroselect.client import Client, Task
-from heteroselect.data.batches import to_inputs
+from heteroselect.data.batches import Ready, to_inputs
 from heteroselect.flat import FlatModel
 from heteroselect.messages import Question
 
@@ -35,12 +35,12 @@ class Block:
         ends = torch.tensor([len(part) for part in parts]).cumsum(0).tolist()
         return Block(torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts]), ends)
 
-    def losses(self, model: FlatModel, task: Task) -> list[float] | None:
+    def losses(self, model: FlatModel, task: Task, ready: Ready, key: int) -> list[float] | None:
         """Each client's loss; None where a single client's outputs would have other bits."""
         model.module.eval()
         with torch.no_grad():
             try:
-                out = model.module(to_inputs(self.x, task.pixels, model.device))
+                out = ready.through(model.module, key, self.x, model.device)
             except RuntimeError:  # a model that takes batches of some sizes only
                 return None
             y, parts = self.y.to(model.device), list(zip([0, *self.ends[:-1]], self.ends, strict=True))
@@ -59,6 +59,7 @@ class Scoring:
         self.clients, self.task = clients, task
         self.fits = True
         self._blocks: dict[tuple[int, int], Block] = {}
+        self._ready = Ready(task.pixels)
 
     def split(self, questions: Sequence[Question]) -> list[Sequence[Question]]:
         """Whole blocks of equal questions to all their clients, in order; any others one by one."""
@@ -83,7 +84,7 @@ class Scoring:
         if block is None:
             block = Block.of([self.clients[q.client] for q in questions], count)
             self._blocks[first.client, count] = block
-        found = block.losses(model, self.task)
+        found = block.losses(model, self.task, self._ready, first.client)
         if found is None:
             self.fits = False
             return self.answer(questions, model)

@@ -6,6 +6,7 @@ give the same bits: where they do not, or where a model cannot be batched, clien
 """
 
 import threading
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -17,7 +18,7 @@ from heteroselect.flat import FlatModel, Loss
 
 SMALL = 200_000  # parameters; above it arithmetic dominates and there is nothing to gain
 
-Graph = Callable[[list[Tensor], Tensor, Tensor], tuple[list[Tensor], Tensor]]
+Graph = Callable[..., tuple[Tensor, ...]]
 
 _tracing = threading.Lock()  # the tracer patches torch while it works
 
@@ -37,8 +38,8 @@ class Together:
         if self._graph is None:
             with _tracing:
                 self._graph = self._trace(loss, x, y)
-        gradients, losses = self._graph(self._parameters, x, y)
-        torch._foreach_copy_(self._gradients, list(gradients))
+        *gradients, losses = self._graph(*self._parameters, x, y)
+        torch._foreach_copy_(self._gradients, gradients)
         return losses
 
     def fits(self, loss: Loss, x: Tensor, y: Tensor) -> bool:
@@ -47,7 +48,8 @@ class Together:
         A loss, which is only reported, may be summed in another order.
         """
         try:
-            losses = self.backward(loss, x, y)
+            for _ in range(3):  # a traced graph takes two runs to settle
+                losses = self.backward(loss, x, y)
         except (RuntimeError, ValueError, TypeError):  # a module that vmap or the tracer cannot take
             return False
         for row in range(len(self.vector)):
@@ -64,11 +66,25 @@ class Together:
         return [matrix[:, span.slice].view(-1, *shape) for span, shape in zip(spans, shapes, strict=True)]
 
     def _trace(self, loss: Loss, x: Tensor, y: Tensor) -> Graph:
-        """The batched gradient as a plain list of operators, which runs without the overhead of vmap."""
+        """The batched gradient as a plain list of operators, without the overhead of vmap; and where torch still can,
+        run by its own interpreter, which lets go of Python's lock so that two workers do not wait for each other."""
         names = [span.name for span in self.model.layout.parameters]
 
         def one(parameters: list[Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
             return loss(functional_call(self.module, dict(zip(names, parameters, strict=True)), (inputs,)), targets)
 
-        graph: Graph = make_fx(vmap(grad_and_value(one)))(self._parameters, x, y)
-        return graph
+        plain = make_fx(vmap(grad_and_value(one)))(self._parameters, x, y)
+
+        def flat(*inputs: Tensor) -> tuple[Tensor, ...]:
+            gradients, losses = plain(list(inputs[:-2]), *inputs[-2:])
+            return (*gradients, losses)
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # deprecated; without it all is the same, and slower
+                traced: Graph = torch.jit.trace(  # type: ignore[no-untyped-call]
+                    flat, (*self._parameters, x, y), check_trace=False
+                )
+        except (AttributeError, RuntimeError):
+            return flat
+        return traced
