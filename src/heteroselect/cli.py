@@ -32,6 +32,7 @@ from heteroselect.folder import (
     whole_rounds,
     write_whole,
 )
+from heteroselect.methods import own
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
 from heteroselect.report.command import report
@@ -80,7 +81,9 @@ def _options(
 @app.command()
 def run(
     preset: Annotated[str, typer.Argument(help="A preset, or the path of a TOML file.")] = "mnist",
-    method: Annotated[str | None, typer.Option(help="A method's name; see `heteroselect methods`.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="A method's name, see `heteroselect methods`; or your own, FILE.py:NAME.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="The seed of every random number.")] = None,
     rounds: Annotated[int | None, typer.Option(help="The horizon T of all schedules.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting.")] = None,
@@ -96,13 +99,14 @@ def run(
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
-    config = settings_of(preset, method=method, changes=changes)
+    mine = own.load(method) if method is not None and own.is_path(method) else None
+    config = settings_of(preset, method=None if mine else method, changes=changes)
     chosen = choose_device(device)
     workers = choose_threads(threads, chosen)
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
-    experiment = prepare(config, device=chosen)
-    path = out_dir or numbered(Path("runs"), f"{Path(experiment.federation.name).stem}-{config.method.name}")
+    experiment = prepare(config, device=chosen, method=mine)
+    path = out_dir or numbered(Path("runs"), f"{Path(experiment.federation.name).stem}-{experiment.method.name}")
     folder = RunFolder.create(path, to_toml(experiment.config))
     with locked(path), _terminable(), _watching(config, quiet=quiet) as watch:
         result = play(experiment, folder, threads=workers, device=chosen, watch=watch)
@@ -314,21 +318,28 @@ def settings(
 def list_methods(
     name: Annotated[str | None, typer.Argument(help="One method: its parts and settings.")] = None,
 ) -> None:
-    """List the methods, or show one."""
+    """List the methods, or show one: NAME, or your own as FILE.py:NAME."""
     if name is None:
         table = Table()
         for column in ("method", "what it is", "paper"):
             table.add_column(column)
         for known, entry in methods.REGISTRY.items():
-            table.add_row(known, entry.summary, entry.paper)
+            table.add_row(known + ("*" if entry.reconstruction else ""), entry.summary, entry.paper)
         out.print(table)
+        out.print("* the rule is a reconstruction from the paper's abstract", highlight=False)
         return
-    if name not in methods.REGISTRY:
-        raise HeteroSelectError(f"method: no method {name!r}; allowed are {', '.join(methods.REGISTRY)}.")
-    entry, method = methods.REGISTRY[name], methods.get(name)
-    out.print(f"{name}: {entry.summary}\n{entry.paper}\n", highlight=False)
+    if name in methods.REGISTRY:
+        entry, method = methods.REGISTRY[name], methods.get(name)
+        about = entry.paper + (" (the rule is a reconstruction)" if entry.reconstruction else "")
+        changes, text = entry.settings, f"{name}: {entry.summary}\n{about}\n"
+    else:
+        method, changes = own.load(name)(settings_of().method), {}
+        text = f"{method.name}: your own, from {name}\n"
+    out.print(text, highlight=False)
     for role, part in vars(method).items():
         if role != "name":
             out.print(f"  {role:15s} {part}", highlight=False, soft_wrap=True)
-    for key, value in entry.settings.items():
+    needs = sorted(method.needs | method.score.needs)
+    out.print(f"  goes by         {', '.join(needs) or 'nothing that clients would have to say'}", highlight=False)
+    for key, value in changes.items():
         out.print(f"  sets {key} = {value!r}", highlight=False)

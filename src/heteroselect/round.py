@@ -135,7 +135,7 @@ def play_round(
     allocation = method.allocate.allocate(score, replace(means.only(ids), share=cohort.share), moment)
     beta = method.memory.beta(allocation.theta)
     rates, steps = method.rate.of_clients(moment, score), method.steps.of(method.train.steps, speeds.step_seconds[ids])
-    hold = method.choose is not None
+    cohort, hold = replace(cohort, steps=steps), method.choose is not None
     orders = [
         Order(int(k), t, rate, float(density), beta, int(count), allocation.warmup, hold)
         for k, rate, density, count in zip(ids, rates, allocation.densities, steps, strict=True)

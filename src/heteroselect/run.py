@@ -324,6 +324,8 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
     until = lines[: reached["round"]] if reached else []
     return {
         "method": experiment.method.name,
+        "reconstruction": experiment.method.name in methods.REGISTRY
+        and methods.REGISTRY[experiment.method.name].reconstruction,
         "dataset": experiment.federation.name,
         "seed": config.seed,
         "rounds": config.rounds,

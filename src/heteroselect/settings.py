@@ -192,6 +192,8 @@ class AllocateSettings(Group):
 class TrainSettings(Group):
     steps: Count = 50
     """H, local steps"""
+    steps_rule: Literal["equal", "device"] = "equal"
+    """H for everybody, or as many as a device does while the cohort's median device does H"""
     batch: Count = 32
     """examples a step"""
     momentum: BelowOne = 0.9
@@ -285,8 +287,8 @@ class CompressSettings(Group):
 
 
 class AggregateSettings(Group):
-    weights: Literal["score", "uniform", "inverse", "everybody"] = "score"
-    """eq. 13, its ablation, inverse to a client's chance of selection, or 1/K each (for the memory ef21)"""
+    weights: Literal["score", "uniform", "inverse", "everybody", "data", "share"] = "score"
+    """eq. 13; its ablation; inverse to a client's chance of selection; 1/K each (for ef21); examples; as selected"""
     weight_floor: NotNegative = 0.0
     """added to every score, as a share of the highest one, before weighing"""
     momentum: BelowOne = 0.5
@@ -312,6 +314,8 @@ class MethodSettings(Group):
     train: TrainSettings = TrainSettings()
     compress: CompressSettings = CompressSettings()
     aggregate: AggregateSettings = AggregateSettings()
+    options: dict[str, bool | int | float | str] = {}
+    """of the part that makes a method what it is, as in method.options.penalty=1; see `heteroselect methods NAME`"""
 
     @model_validator(mode="after")
     def _sums_fit(self) -> "MethodSettings":

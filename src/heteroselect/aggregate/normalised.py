@@ -5,9 +5,26 @@ Clients that take more steps than others would pull the model to their own optim
 by how far its client's steps reach, and the average multiplied by how far they reach on average.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from heteroselect.population import Counts, Reals
+from heteroselect.population import Counts, Population, Reals
+from heteroselect.select.cohort import Cohort
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """The weigher: data sizes, each update divided by how far its client's steps reach."""
+
+    momentum: float = 0.0
+
+    def of(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        sizes = population.sizes[cohort.ids]
+        if cohort.steps is None or len(sizes) == 0:
+            data: Reals = sizes / max(1, sizes.sum())
+            return data
+        return normalised(sizes, np.array([reach(int(steps), self.momentum) for steps in cohort.steps]))
 
 
 def reach(steps: int, momentum: float = 0.0, pull: float = 0.0) -> float:

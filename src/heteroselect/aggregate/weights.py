@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from heteroselect.errors import HeteroSelectError
 from heteroselect.population import Population, Reals
 from heteroselect.select.cohort import Cohort
 
@@ -30,7 +31,9 @@ class ClientWeights:
             return np.full(len(scores), 1 / len(population))
         if self.rule == "share":
             if cohort.share is None:
-                raise ValueError("this selection does not say how much each client speaks for")
+                raise HeteroSelectError(
+                    "method.aggregate.weights: share is allowed where the selection says whom each client speaks for."
+                )
             return cohort.share
         if self.rule == "data":
             return _normalised(population.sizes[cohort.ids].astype(np.float64))

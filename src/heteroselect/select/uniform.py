@@ -20,6 +20,14 @@ class Uniform:
         return Cohort(ids, np.full(here.size, here.size / clients))
 
 
+@dataclass(frozen=True)
+class Everybody:
+    """All clients, in the order of their numbers; for methods that select after training."""
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        return Cohort(np.arange(len(scores)), np.ones(len(scores)))
+
+
 def weighted(weights: Reals, size: int, rng: np.random.Generator) -> Cohort:
     """`size` distinct clients, one after the other with probability ∝ weight.
 

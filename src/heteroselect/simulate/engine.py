@@ -132,7 +132,7 @@ class Simulator:
         """Small models that neither draw random numbers nor hold statistics, on data that is not augmented; and not
         where the reported loss, which a matrix may sum in another order, decides who is selected."""
         augmented = self.task.pixels is not None and self.task.pixels.augment
-        if "reports" in self.method.score.needs:
+        if "reports" in self.method.score.needs | self.method.needs:
             return False
         small = self._layout.size <= SMALL and self.task.draws == Draws()
         return self.together and self._rows_fit and small and not augmented
