@@ -1,4 +1,4 @@
-"""The command line: run · resume · show · report · replay · compare-log · data · presets · methods · settings."""
+"""The command line: run · resume · compare · show · report · replay · compare-log · data · presets · methods · settings."""
 
 import json
 import signal
@@ -124,11 +124,8 @@ def resume(
     over = finished(folder)
     config = load(folder / CONFIG, methods=methods.SETTINGS) if (folder / CONFIG).is_file() else Config()
 
-    def warn(text: str) -> None:
-        err.print(f"heteroselect: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-
     with _terminable(), _watching(config, quiet=quiet or over) as watch:
-        result = resume_run(folder, threads=threads, watch=watch, warn=warn)
+        result = resume_run(folder, threads=threads, watch=watch, warn=_say)
     if over and not as_json:
         err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
     _print_result(result, folder, as_json=as_json, quiet=quiet)
@@ -191,6 +188,70 @@ def _watching(config: Config, *, quiet: bool) -> Any:
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task(f"round 1/{last}", total=last)
         yield lambda line: progress.update(task, completed=line["round"], description=text(line))
+
+
+@app.command()
+def compare(
+    preset: Annotated[str, typer.Argument(help="A preset, or the path of a TOML file.")],
+    names: Annotated[str, typer.Option("--methods", help="Methods with commas; differences are to the first.")],
+    seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42",
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Clients at a time; the result does not depend on it.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where the data sets lie.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="A folder; a grid in it is gone on with.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print compare.json and nothing else.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
+) -> None:
+    """Run methods under one clock, and write the table and the page of their difference."""
+    from heteroselect import compare as grids
+    from heteroselect.report.command import write as write_page
+
+    changes = parse_changes(set_ or [])
+    if data_dir is not None:
+        changes["data.dir"] = str(data_dir.absolute())
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    try:
+        numbers = [int(seed) for seed in seeds.split(",") if seed.strip()]
+    except ValueError:
+        raise HeteroSelectError(f"--seeds: allowed are whole numbers with commas, not {seeds!r}.") from None
+    path = out_dir or Path("compare") / Path(preset).stem
+    cells = grids.grid(preset, chosen, numbers, changes, path)
+    words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, numbers))]
+    command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
+    live = err.is_terminal and not quiet
+    with _terminable(), Progress(*columns, console=err, transient=True, disable=not live) as progress:
+        task = progress.add_task("", total=sum(cell.config.last_round for cell in cells))
+        for number, cell in enumerate(cells, 1):
+            name = f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})"
+            progress.update(task, description=name)
+            before = cell.done
+            status = grids.play_cell(cell, threads=threads, watch=lambda _: progress.advance(task), warn=_say)
+            if status == "interrupted":
+                err.print(f"interrupted; the same command goes on with {path}.", highlight=False, soft_wrap=True)
+                raise typer.Exit(130)
+            if before:
+                progress.advance(task, cell.config.last_round)
+            if not quiet and not live:
+                err.print(f"{name}: {'was there' if before else status}", highlight=False, soft_wrap=True)
+    table = grids.write(cells, path, command)
+    write_page([path], path / "report.html", path / "figures", command)
+    if as_json:
+        typer.echo((path / "compare.json").read_text())
+    elif not quiet:
+        shown = Table()
+        for place, head in enumerate(grids.heads()):
+            shown.add_column(head, justify="right" if place else "left")
+        for row in table:
+            shown.add_row(*grids.cells_of(row))
+        out.print(shown)
+        if any(row.reconstruction for row in table):
+            out.print(grids.STAR, highlight=False)
+        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+
+
+def _say(text: str) -> None:
+    err.print(f"heteroselect: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
