@@ -1,4 +1,4 @@
-"""The command line: run · resume · compare · show · report · replay · compare-log · data · presets · methods · settings."""
+"""The command line, one function a command."""
 
 import json
 import signal
@@ -239,12 +239,13 @@ def compare(
     if as_json:
         typer.echo((path / "compare.json").read_text())
     elif not quiet:
-        shown = Table()
-        for place, head in enumerate(grids.heads()):
-            shown.add_column(head, justify="right" if place else "left")
-        for row in table:
-            shown.add_row(*grids.cells_of(row))
-        out.print(shown)
+        for places in grids.halves(out.width):
+            shown = Table()
+            for place in places:
+                shown.add_column(grids.heads()[place], justify="right" if place else "left")
+            for row in table:
+                shown.add_row(*(grids.cells_of(row)[place] for place in places))
+            out.print(shown)
         if any(row.reconstruction for row in table):
             out.print(grids.STAR, highlight=False)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)

@@ -1,8 +1,8 @@
 """Many methods under one clock: a grid of methods and seeds, and the table of their difference.
 
-All runs of a seed share the partition, the links and the devices, because these come from the seed and the experiment and
-from nothing else; what a method says about the data is left out. A grid can be broken off and gone on with: finished runs
-are not run again, and a run that was interrupted is resumed.
+All runs of a seed share the partition, the links and the devices, because these come from the seed and the experiment
+and from nothing else; what a method says about the data is left out. A grid can be broken off and gone on with:
+finished runs are not run again, and a run that was interrupted is resumed.
 """
 
 import csv
@@ -90,8 +90,8 @@ def play_cell(
     experiment = prepare(cell.config, device=chosen)
     folder = RunFolder.create(cell.path, to_toml(cell.config))
     with locked(cell.path):
-        status = play(experiment, folder, threads=choose_threads(threads, chosen), device=chosen, watch=watch).status
-    return status
+        result = play(experiment, folder, threads=choose_threads(threads, chosen), device=chosen, watch=watch)
+    return str(result.status)
 
 
 @dataclass(frozen=True)
@@ -222,6 +222,12 @@ def cells_of(row: Row) -> list[str]:
 def heads() -> list[str]:
     names = [name + (f", {unit}" if unit else "") for name, unit in COLUMNS.values()]
     return ["method", *names, "final − first, points (95 %)"]
+
+
+def halves(width: int) -> list[list[int]]:
+    """The columns of the tables that fit a terminal: one where it is wide, else how good, how soon, and how costly."""
+    parts = [[0, 1, 2, 9, 10, 12], [0, 3, 4, 5, 6], [0, 7, 8, 11]]
+    return [list(range(len(COLUMNS) + 2))] if width >= 220 else parts
 
 
 def markdown(table: Sequence[Row], command: str) -> str:
