@@ -71,10 +71,12 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 # A peer that cannot be installed is left out, and the table says so.
 $(PEERS)/.installed: pyproject.toml constraints.txt benchmarks/peers/constraints.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@# the peers' pins, and ours of all packages that they do not pin
+	@awk -F'==' 'NR==FNR {pinned[tolower($$1)]=1; print; next} !(tolower($$1) in pinned)' \
+	  benchmarks/peers/constraints.txt constraints.txt > $(PEERS)/constraints.txt
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt -e .
 	@for peer in 'flwr[simulation]' pfl fedlab; do \
-	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
-	    -c constraints.txt -c benchmarks/peers/constraints.txt "$$peer" || \
+	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt "$$peer" || \
 	    echo "$$peer could not be installed; going on without it" >&2; \
 	done
 	@touch $@
