@@ -283,11 +283,18 @@ def test_a_full_disk_is_said_in_one_sentence_and_the_last_checkpoint_stands(tmp_
 def test_asked_to_end_it_leaves_a_checkpoint_and_a_valid_folder(tmp_path: Path, signal_: signal.Signals) -> None:
     out, settings = tmp_path / "run", SMALL | {"rounds": 4000, "simulate.checkpoint_rounds": 0}
     process = subprocess.Popen(
-        command("run", "mnist", "--quiet", "--out", out, *sets(settings)), stderr=subprocess.PIPE, text=True
+        command("run", "mnist", "--quiet", "--out", out, *sets(settings)),
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell lets its background jobs ignore Ctrl-C, and they would hand that down
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    _wait_for(lambda: len(_lines(out)) >= 3, process)
-    process.send_signal(signal_)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _wait_for(lambda: len(_lines(out)) >= 3, process)
+        process.send_signal(signal_)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130, errors
     assert "heteroselect resume" in errors
     assert read_summary(out)["status"] == "interrupted"

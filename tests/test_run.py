@@ -257,8 +257,8 @@ def test_a_loss_and_a_metric_of_ones_own():
 class Lowest:
     """A selector of one's own: whoever scores lowest."""
 
-    def select(self, scores, size, moment, rng):
-        return Cohort(np.argsort(scores, kind="stable")[:size], np.ones(size))
+    def select(self, scores, here):
+        return Cohort(np.argsort(scores, kind="stable")[: here.size], np.ones(here.size))
 
 
 def test_a_part_of_ones_own_takes_ten_lines():

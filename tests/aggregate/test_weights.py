@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from heteroselect.aggregate import ClientWeights
+from heteroselect.errors import HeteroSelectError
 from heteroselect.population import Population
 from heteroselect.select import Cohort
 
@@ -115,5 +116,5 @@ def test_a_selection_that_says_how_much_each_speaks_for_is_taken_at_its_word():
 
 
 def test_without_shares_there_is_nothing_to_go_by():
-    with pytest.raises(ValueError, match="speaks for"):
+    with pytest.raises(HeteroSelectError, match="speaks for"):
         weigh(ClientWeights("share"), np.ones(2), np.ones(2))
