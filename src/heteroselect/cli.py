@@ -27,6 +27,7 @@ from heteroselect.folder import (
     for_people,
     locked,
     numbered,
+    read_name,
     read_rounds,
     read_summary,
     whole_rounds,
@@ -116,16 +117,19 @@ def run(
 @app.command()
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run that was killed or interrupted.")],
+    method: Annotated[str | None, typer.Option(help="Your own method, FILE.py:NAME, where the run has one.")] = None,
     threads: Annotated[int | None, typer.Option(help="Clients at a time; the result does not depend on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
 ) -> None:
     """Go on with a run from its last checkpoint, to the same bits."""
     over = finished(folder)
-    config = load(folder / CONFIG, methods=methods.SETTINGS) if (folder / CONFIG).is_file() else Config()
+    mine = own.load(method) if method is not None else None
+    known = _any_method(read_name(folder)) if mine and (folder / CONFIG).is_file() else methods.SETTINGS
+    config = load(folder / CONFIG, methods=known) if (folder / CONFIG).is_file() else Config()
 
     with _terminable(), _watching(config, quiet=quiet or over) as watch:
-        result = resume_run(folder, threads=threads, watch=watch, warn=_say)
+        result = resume_run(folder, method=mine, threads=threads, watch=watch, warn=_say)
     if over and not as_json:
         err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
     _print_result(result, folder, as_json=as_json, quiet=quiet)
@@ -139,7 +143,8 @@ def _print_result(result: Result, path: Path, *, as_json: bool, quiet: bool) -> 
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":
         done = len(result.rounds)
-        err.print(f"interrupted after round {done}; `heteroselect resume {path}` goes on.", soft_wrap=True)
+        more = "" if result.summary["method"] in methods.REGISTRY else " --method FILE.py:NAME"
+        err.print(f"interrupted after round {done}; `heteroselect resume {path}{more}` goes on.", soft_wrap=True)
         raise typer.Exit(130)
 
 
@@ -222,11 +227,17 @@ def compare(
     live = err.is_terminal and not quiet
     with _terminable(), Progress(*columns, console=err, transient=True, disable=not live) as progress:
         task = progress.add_task("", total=sum(cell.config.last_round for cell in cells))
+        failed: set[str] = set()
         for number, cell in enumerate(cells, 1):
             name = f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})"
             progress.update(task, description=name)
             before = cell.done
-            status = grids.play_cell(cell, threads=threads, watch=lambda _: progress.advance(task), warn=_say)
+            try:
+                status = grids.play_cell(cell, threads=threads, watch=lambda _: progress.advance(task), warn=_say)
+            except HeteroSelectError as error:
+                failed.add(cell.method)
+                _say(f"{name}: {error}")
+                continue
             if status == "interrupted":
                 err.print(f"interrupted; the same command goes on with {path}.", highlight=False, soft_wrap=True)
                 raise typer.Exit(130)
@@ -234,6 +245,9 @@ def compare(
                 progress.advance(task, cell.config.last_round)
             if not quiet and not live:
                 err.print(f"{name}: {'was there' if before else status}", highlight=False, soft_wrap=True)
+    cells = [cell for cell in cells if cell.method not in failed]
+    if not cells:
+        raise HeteroSelectError("compare: no method has come to its end.")
     table = grids.write(cells, path, command)
     write_page([path], path / "report.html", path / "figures", command)
     if as_json:
@@ -249,6 +263,9 @@ def compare(
         if any(row.reconstruction for row in table):
             out.print(grids.STAR, highlight=False)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+    if failed:
+        _say(f"without {', '.join(sorted(failed))}, which did not come to an end")
+        raise typer.Exit(1)
 
 
 def _say(text: str) -> None:

@@ -147,9 +147,10 @@ def play_round(
     densities = allocation.densities
     if method.choose is not None:
         cohort, uploads = choose(cohort, uploads, means, method.choose, selected, streams.numpy("choice", round=t))
+        asked_for = np.isin(ids, list(uploads))
         uploads = {upload.client: upload for upload in engine.collect(server.weights, list(uploads))}
-        densities = np.where(np.isin(ids, list(uploads)), densities, 0.0)
-    speaking = [not hold or int(k) in uploads for k in ids]
+        densities = np.where(asked_for, densities, 0.0)
+    speaking = (densities > 0).tolist()
     sent = Messages(
         size=size,
         model=server.weights.nbytes,
@@ -186,7 +187,7 @@ def play_round(
         loss_mean=float(population.losses.mean()) if np.isfinite(population.losses).all() else None,
         selected=ids.tolist(),
         scores=score.tolist(),
-        densities=allocation.densities.tolist(),
+        densities=densities.tolist(),
         weights=weights.tolist(),
         bandwidth_mbps=(speeds.up[ids] / 1e6).tolist(),
         seconds=heard.seconds + world.clock.beside(sent, speeds, method.score.batches),
@@ -241,6 +242,8 @@ def choose(
     """Select again, among those who have trained: the cohort with what each chosen one speaks for, and who is asked."""
     here = np.array([place for place, k in enumerate(cohort.ids) if int(k) in trained], np.int64)
     ids = cohort.ids[here]
+    if len(ids) == 0:
+        return cohort, {}
     norms = np.array([trained[int(k)].report["norm"] for k in ids])
     data = (means.data if means.data is not None else np.ones(len(means.bandwidth)))[ids]
     chosen = chooser.choose(norms, data / data.sum(), min(size, len(ids)), rng)
@@ -271,7 +274,7 @@ def listen(
     absent = ["missing" if speaks else None for speaks in speaking]
     fate = [struck.get(k) if k in uploads else none for k, none in zip(ids, absent, strict=True)]
     answers = world.clock.answers(sent, speeds, steps)
-    in_time, seconds = world.faults.wait(answers, fate)
+    in_time, seconds, answers = world.faults.wait(answers, fate)
     payloads, updates, events = [0] * len(ids), {}, []
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
         if kind == "missing":
@@ -292,7 +295,9 @@ def listen(
         del updates[client]
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
     took = dict(zip(ids, answers.tolist(), strict=True))
-    return Heard(updates, took, replace(sent, payloads=payloads), seconds, events)
+    silent = np.array([kind == "missing" for kind in fate], bool)
+    over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
+    return Heard(updates, took, over_the_air, seconds, events)
 
 
 def signal(update: Update, method: Method, streams: Streams) -> Update:

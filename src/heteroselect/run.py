@@ -130,7 +130,25 @@ def settings_of(
 ) -> Config:
     """Every setting of a preset, a TOML file, a mapping or a Config, with a method and changes laid over it."""
     source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
-    return load(source, methods=methods.SETTINGS, method=method, changes=changes)
+    loaded = load(source, methods=methods.SETTINGS, method=method, changes=changes)
+    flat = flatten(changes or {})
+    for key in [key for key in flat if key.startswith("method.") and key != "method.name"]:
+        others = {other: value for other, value in flat.items() if other != key}
+        _refuse_idle(key, loaded, lambda: load(source, methods=methods.SETTINGS, method=method, changes=others))  # noqa: B023
+    return loaded
+
+
+def _refuse_idle(key: str, loaded: Config, without: Callable[[], Config]) -> None:
+    """A setting that somebody changes should change something."""
+    try:
+        plain = without().method
+    except HeteroSelectError:  # it is needed for the others to make sense
+        return
+    if plain != loaded.method and methods.build(plain) == methods.build(loaded.method):
+        raise HeteroSelectError(
+            f"{key}: it has no effect on {loaded.method.name} with these settings; `heteroselect methods "
+            f"{loaded.method.name}` shows the parts it has."
+        )
 
 
 def resume(
@@ -158,12 +176,16 @@ def resume(
     named: dict[str, dict[str, Any]] = {} if method is None else {read_name(path): {}}
     config = load(path / CONFIG, methods={**named, **methods.SETTINGS})
     if finished(path):
+        Checkpoints(path).clear()  # where a kill came between the end and the tidying up
+        shutil.rmtree(path / STORE, ignore_errors=True)
         return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
     device = choose_device(device)
     threads = choose_threads(threads, device)
     experiment = prepare(
         config, model=model, data=data, test=test, method=method, loss=loss, metric=metric, device=device
     )
+    if experiment.method.name != read_name(path):
+        raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
     with locked(path):
         found = find_latest(experiment, path, warn or _warn)
         opened = RunFolder.reopen(path, len(found[0].lines))
@@ -228,8 +250,8 @@ def play(
                 line = _line(record, lines)
                 if folder:
                     folder.add_round(line)
+                changed.update(record.selected)  # before the line: an interruption in between must not lose them
                 lines.append(line)
-                changed.update(record.selected)
                 weights = server.weights
                 if watch:
                     watch(line)

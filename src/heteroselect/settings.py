@@ -141,6 +141,8 @@ class ScoreSettings(Group):
     """whose loss counts: everybody's, asked each round (the paper); that of some at random; that last reported"""
     candidates: Count = 20
     """how many are asked, and may be selected, in mode candidates"""
+    candidates_by_size: bool = False
+    """draw them by the examples they have instead of evenly"""
     batches: Count = 8
     """mini-batches the loss is read on"""
     augmented: bool = False

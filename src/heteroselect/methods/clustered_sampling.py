@@ -12,7 +12,7 @@ from heteroselect.methods import parts
 from heteroselect.select.clustered import Clustered
 from heteroselect.settings import MethodSettings
 
-SETTINGS: dict[str, Any] = {**parts.PLAIN, "method.aggregate.weights": "uniform"}
+SETTINGS: dict[str, Any] = {**parts.PLAIN, "method.aggregate.weights": "share"}
 
 
 def build(settings: MethodSettings) -> Method:

@@ -22,7 +22,9 @@ SETTINGS: dict[str, Any] = dict(parts.SPARSE)
 def build(settings: MethodSettings) -> Method:
     return replace(
         parts.assemble(settings),
-        select=parts.tuned(Choice(settings.allocate.average, settings.allocate.minimum, "first"), settings),
+        select=parts.tuned(
+            Choice(settings.allocate.average, settings.allocate.minimum, "first"), settings, ("average", "minimum")
+        ),
         allocate=FedCG(settings.allocate.average, settings.allocate.minimum),
         needs=frozenset({"links", "uploads"}),
     )

@@ -18,6 +18,6 @@ SETTINGS: dict[str, Any] = dict(parts.PLAIN)
 def build(settings: MethodSettings) -> Method:
     return replace(
         parts.assemble(settings),
-        select=parts.tuned(FedCS(uploads="parallel", candidates=20), settings),
+        select=parts.tuned(FedCS(uploads="parallel", factor=2), settings),
         needs=frozenset({"links"}),
     )

@@ -7,6 +7,7 @@ is method.train.proximal, which is the local pull as well.
 from dataclasses import replace
 from typing import Any
 
+from heteroselect.errors import HeteroSelectError
 from heteroselect.method import Method
 from heteroselect.methods import parts
 from heteroselect.select.uniform import Uniform
@@ -22,4 +23,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def build(settings: MethodSettings) -> Method:
+    parts.refuse_uneven(settings)
+    if settings.train.proximal == 0:
+        raise HeteroSelectError("method.train.proximal: allowed with feddyn, whose α it is, is a number > 0.")
     return replace(parts.assemble(settings), select=Uniform(), drift=FedDyn(settings.train.proximal))

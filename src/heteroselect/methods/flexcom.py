@@ -26,5 +26,7 @@ def build(settings: MethodSettings) -> Method:
     return replace(
         parts.assemble(settings),
         select=Uniform(),
-        allocate=parts.tuned(FlexCom(settings.allocate.average, minimum=settings.allocate.minimum), settings),
+        allocate=parts.tuned(
+            FlexCom(settings.allocate.average, minimum=settings.allocate.minimum), settings, ("average", "minimum")
+        ),
     )

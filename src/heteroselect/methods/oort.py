@@ -16,4 +16,6 @@ SETTINGS: dict[str, Any] = {**parts.PLAIN, "method.aggregate.weights": "uniform"
 
 
 def build(settings: MethodSettings) -> Method:
-    return replace(parts.assemble(settings), select=parts.tuned(Oort(), settings), needs=frozenset({"reports"}))
+    return replace(
+        parts.assemble(settings), select=parts.tuned(Oort(), settings), needs=frozenset({"reports", "links"})
+    )

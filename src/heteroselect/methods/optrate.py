@@ -21,5 +21,7 @@ def build(settings: MethodSettings) -> Method:
     return replace(
         parts.assemble(settings),
         select=Uniform(),
-        allocate=parts.tuned(OptRate(settings.allocate.average, settings.allocate.minimum), settings),
+        allocate=parts.tuned(
+            OptRate(settings.allocate.average, settings.allocate.minimum), settings, ("average", "minimum")
+        ),
     )

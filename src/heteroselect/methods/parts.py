@@ -1,7 +1,10 @@
 """From settings to parts, for all methods that share them."""
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter
 
 from heteroselect.aggregate import Calibration, ClientWeights, Running, Screen, ServerMomentum
 from heteroselect.allocate import Allocator, Budget
@@ -49,24 +52,29 @@ SPARSE: dict[str, Any] = {
 P = TypeVar("P")
 
 
-def tuned(part: P, settings: MethodSettings) -> P:
-    """The part that makes a method what it is, with the user's `method.options` laid over its defaults."""
+def tuned(part: P, settings: MethodSettings, fixed: Sequence[str] = ()) -> P:
+    """The part that makes a method what it is, with the user's `method.options` laid over its defaults; `fixed` are
+    the fields that other settings decide."""
     assert is_dataclass(part)
     assert not isinstance(part, type)
-    known = {field.name: getattr(part, field.name) for field in fields(part)}
+    hints = get_type_hints(type(part))
+    known = {field.name: hints[field.name] for field in fields(part) if field.name not in fixed}
     for name, value in settings.options.items():
         if name not in known:
             allowed = ", ".join(known) or "none"
             raise HeteroSelectError(
                 f"method.options.{name}: {settings.name} has no such option; allowed are {allowed}."
             )
-        kind = type(known[name])
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is not kind:
-            raise HeteroSelectError(f"method.options.{name}: allowed is a value like {known[name]!r}, not {value!r}.")
-        known[name] = value
-    return replace(part, **known)
+        try:
+            checked = TypeAdapter(known[name]).validate_python(value)
+            if isinstance(checked, float | int) and not 0 <= checked < float("inf"):
+                raise ValueError
+        except ValueError:
+            kind = known[name]
+            words = ", ".join(map(str, get_args(kind))) if get_origin(kind) is Literal else "a number ≥ 0"
+            raise HeteroSelectError(f"method.options.{name}: allowed is {words}, not {value!r}.") from None
+        part = replace(part, **{name: checked})
+    return part
 
 
 def assemble(settings: MethodSettings) -> Method:
@@ -148,3 +156,14 @@ def server(settings: MethodSettings) -> ServerStep:
     if settings.compress.memory == "ef21":
         return Running(settings.aggregate.rate)
     return ServerMomentum(settings.aggregate.momentum, settings.aggregate.rate)
+
+
+def refuse_uneven(settings: MethodSettings) -> None:
+    """The corrections of SCAFFOLD and FedDyn add up only where all clients do the same and count the same."""
+    for key, value, allowed in (
+        ("train.steps_rule", settings.train.steps_rule, "equal"),
+        ("train.rate_rule", settings.train.rate_rule, "shared"),
+        ("aggregate.weights", settings.aggregate.weights, "uniform"),
+    ):
+        if value != allowed:
+            raise HeteroSelectError(f"method.{key}: allowed with {settings.name} is {allowed}, not {value}.")

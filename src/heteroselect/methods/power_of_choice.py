@@ -17,6 +17,7 @@ SETTINGS: dict[str, Any] = {
     "method.score.loss_weight": 1.0,
     "method.score.mode": "candidates",
     "method.score.candidates": 20,
+    "method.score.candidates_by_size": True,
     "method.aggregate.weights": "uniform",
 }
 

@@ -24,4 +24,5 @@ SETTINGS: dict[str, Any] = {
 
 
 def build(settings: MethodSettings) -> Method:
+    parts.refuse_uneven(settings)
     return replace(parts.assemble(settings), select=Uniform(), drift=parts.tuned(Scaffold(), settings))

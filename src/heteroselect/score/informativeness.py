@@ -49,6 +49,7 @@ class Informativeness:
     augmented: bool = False
     mode: Literal["all", "candidates", "stale"] = "all"
     candidates: int = 20
+    candidates_by_size: bool = False
 
     @property
     def needs(self) -> frozenset[str]:
@@ -63,7 +64,8 @@ class Informativeness:
             return everybody[:0]
         if self.mode == "all":
             return everybody
-        return np.sort(rng.choice(everybody, min(self.candidates, len(everybody)), replace=False))
+        chances = population.sizes / population.sizes.sum() if self.candidates_by_size else None
+        return np.sort(rng.choice(everybody, min(self.candidates, len(everybody)), replace=False, p=chances))
 
     def score(self, population: Population, moment: Moment) -> Scores:
         ids = np.arange(len(population))

@@ -17,19 +17,23 @@ class FedCS:
 
     In the paper uploads come one after the other over a shared link (`sequential`); with a link for each client
     (`parallel`) whoever is in time fits. `overhead` is what asking, sending the model out and averaging take.
-    `candidates` are asked, 0 being as many as there are places, as in the paper; there are never more than places.
+    `candidates` are asked, 0 being `factor` times as many as there are places (the paper: 1); never more than there
+    are places take part.
     """
 
     deadline: float = 180.0
     uploads: Literal["sequential", "parallel"] = "sequential"
     overhead: float = 0.0
     candidates: int = 0
+    factor: int = 1
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         if here.means is None:
             raise ValueError("this selection goes by links and devices, which its method has to ask for")
         clients = len(scores)
-        asked = np.sort(here.rng.choice(clients, min(self.candidates or here.size, clients), replace=False))
+        asked = np.sort(
+            here.rng.choice(clients, min(self.candidates or self.factor * here.size, clients), replace=False)
+        )
         mine = here.means.only(asked)
         room = self.deadline - self.overhead
         if self.uploads == "sequential":

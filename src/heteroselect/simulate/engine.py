@@ -146,7 +146,7 @@ class Simulator:
         return [one for part in answers if part is not None for one in part] if self._rows_fit else None
 
     def _train_rows(self, orders: Sequence[Order], model: FlatModel, shared: Kept) -> list[Answer] | None:
-        task, method, start = self.task, self.method, model.weights()
+        task, method, start = self.task, self.method, model.vector.clone()
         clients = [self.clients[order.client] for order in orders]
         kept = [self.kept.get(order.client, {}) for order in orders]
         model.module.train()
@@ -156,22 +156,21 @@ class Simulator:
         rows = self._rows.get((id(model), len(orders)))
         if rows is None:
             rows = Together(model, len(orders))
-            if start.buffers or not rows.fits(task.loss, *next(self._batches_together(data, model))):
+            if model.buffers() or not rows.fits(task.loss, *next(self._batches_together(data, model))):
                 return None
             self._rows[id(model), len(orders)] = rows
-        shifts = [method.drift.shift(one, shared, start.vector.numpy()) for one in kept]
+        like = start.cpu().numpy()
+        shifts = [method.drift.shift(one, shared, like) for one in kept]
         drifts = [shift for shift in shifts if shift is not None]
-        added = torch.from_numpy(np.stack(drifts)) if len(drifts) == len(orders) else None
+        added = torch.from_numpy(np.stack(drifts)).to(model.device) if len(drifts) == len(orders) else None
         batches, rates = self._batches_together(data, model), [order.rate for order in orders]
-        rows.vector.copy_(start.vector)
+        rows.vector.copy_(start)
         trained = method.train.run(rows, task.loss, lambda: next(batches), rates, orders[0].steps, added)
         answers: list[Answer] = []
         for row, (client, order) in enumerate(zip(clients, orders, strict=True)):
             model.vector.copy_(rows.vector[row])
             report, shift = trained.report(row), shifts[row]
-            answers.append(
-                client.finish(order, start.vector, model, streams[row], report, task, method, kept[row], shift)
-            )
+            answers.append(client.finish(order, start, model, streams[row], report, task, method, kept[row], shift))
         return answers
 
     def _batches_together(self, data: Examples, model: FlatModel) -> Iterator[tuple[Tensor, Tensor]]:

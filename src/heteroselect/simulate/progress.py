@@ -1,5 +1,6 @@
 """How far a run has come: all of its state, and how that goes to disk and comes back."""
 
+import hashlib
 import shutil
 import time
 from collections.abc import Callable, MutableMapping
@@ -31,6 +32,8 @@ class Progress:
     kept: MutableMapping[int, Kept]
     lines: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
+    origin: str = ""
+    """What the run started from: the method's name, the initial model and the clients' sizes, as one digest."""
 
     @staticmethod
     def start(experiment: Experiment, folder: Path | None) -> "Progress":
@@ -39,11 +42,13 @@ class Progress:
         cells = experiment.method.sketch or len(experiment.weights.vector)
         if isinstance(kept, DiskStore):
             server.population.uploads = Uploads(DiskStore(kept.folder / "uploads", 0), cells)
-        return Progress(server, kept)
+        origin = hashlib.sha256(experiment.method.name.encode() + server.weights.sha256().encode())
+        origin.update(server.population.sizes.tobytes())
+        return Progress(server, kept, origin=origin.hexdigest())
 
     def save(self, checkpoints: Checkpoints, changed: set[int]) -> None:
         clients = {client: self._client(client) for client in changed}
-        facts = {"seconds": self.seconds}
+        facts = {"seconds": self.seconds, "origin": self.origin}
         checkpoints.save(len(self.lines), server_arrays(self.server), clients, changed, facts)
 
     def restore(self, checkpoints: Checkpoints, round: int, lines: list[dict[str, Any]]) -> None:
@@ -51,6 +56,10 @@ class Progress:
         found = checkpoints.load(round)
         if len(lines) < round:
             raise DamagedError(f"{len(lines)} of {round} rounds are left in the log")
+        if found.facts.get("origin") != self.origin:
+            raise HeteroSelectError(
+                "resume: the checkpoint is of another experiment; allowed are the model, data and method of its run."
+            )
         try:
             restore_server(self.server, found.server)
             for client in found.clients:
