@@ -1,5 +1,6 @@
 """Stop and go on: killed at any moment, a run ends in the same bits."""
 
+import dataclasses
 import json
 import random
 import resource
@@ -144,6 +145,28 @@ def test_batch_norm_and_a_model_of_ones_own_come_back(tmp_path: Path) -> None:
 def _unfinished(path: Path) -> Path:
     (path / "summary.json").unlink()
     return path
+
+
+def test_another_experiment_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    data = [(rng.normal(size=(20, 4)).astype(np.float32), rng.integers(0, 2, 20)) for _ in range(6)]
+    settings = {"selected": 2, "rounds": 5, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
+
+    def watch(line: dict) -> None:
+        if line["round"] == 3:
+            raise PowerError
+
+    out, model = tmp_path / "run", lambda: nn.Sequential(nn.Linear(4, 5), nn.Linear(5, 2))
+    with pytest.raises(PowerError):
+        heteroselect.run({}, settings=settings, data=data, test=data[0], model=model, out=out, watch=watch)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    for other in (lambda: nn.Linear(4, 2), lambda: nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 2))):
+        with pytest.raises(HeteroSelectError, match="of another experiment"):
+            heteroselect.resume(out, data=data, test=data[0], model=other)
+    own = dataclasses.replace(heteroselect.methods.get("fedavg"), name="mine")
+    with pytest.raises(HeteroSelectError, match="is of the method 'heteroselect'"):
+        heteroselect.resume(out, data=data, test=data[0], model=model, method=own)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
 def test_without_a_checkpoint_it_starts_again(tmp_path: Path, whole: Path) -> None:

@@ -326,6 +326,12 @@ def test_a_deadline_drops_the_slow():
     assert record.seconds == pytest.approx(12.0)
 
 
+def test_who_is_missing_costs_no_bytes_by_either_count():
+    record, _, _ = play(engine=Losing(lost=(0, 1, 2)))
+    assert record.bytes.up_paper == 0
+    assert record.bytes.up == 0
+
+
 def test_uploads_are_remembered_by_sketches_where_asked():
     _, server, _ = play(sketch=16)
     assert {update.size for update in server.population.uploads.values()} == {16}

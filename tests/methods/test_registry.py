@@ -93,7 +93,10 @@ def test_options_reach_the_part_that_makes_the_method():
     ("name", "options", "sentence"),
     [
         ("oort", {"patience": 3}, r"method\.options\.patience: oort has no such option; allowed are explore"),
-        ("oort", {"tired": "very"}, r"method\.options\.tired: allowed is a value like 10, not 'very'"),
+        ("oort", {"tired": "very"}, r"method\.options\.tired: allowed is a number ≥ 0, not 'very'"),
+        ("clustered-sampling", {"by": "sizes"}, r"method\.options\.by: allowed is size, similarity, not 'sizes'"),
+        ("fedadam", {"momentum": -5.0}, r"method\.options\.momentum: allowed is a number ≥ 0"),
+        ("fedcg", {"average": 0.5}, "has no such option"),
         ("fedavg", {"x": 1}, r"method\.options: fedavg has none"),
         ("scaffold", {"x": 1}, "allowed are none"),
     ],
@@ -102,6 +105,26 @@ def test_other_options_are_refused(name, options, sentence):
     changes = {f"method.options.{key}": value for key, value in options.items()}
     with pytest.raises(HeteroSelectError, match=sentence):
         methods.build(heteroselect.load("mnist", method=name, changes=changes).method)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        (
+            "scaffold",
+            {"method.train.steps_rule": "device"},
+            r"method\.train\.steps_rule: allowed with scaffold is equal",
+        ),
+        ("feddyn", {"method.aggregate.weights": "data"}, r"method\.aggregate\.weights: allowed with feddyn is uniform"),
+        ("feddyn", {"method.train.proximal": 0}, r"method\.train\.proximal: allowed with feddyn"),
+        ("fednova", {"method.train.proximal": 0.1}, r"method\.train\.proximal: allowed with fednova is 0"),
+        ("fedavg", {"method.select.temperature": 2}, r"method\.select\.temperature: it has no effect on fedavg"),
+        ("fedadam", {"method.aggregate.momentum": 0.5}, r"method\.aggregate\.momentum: it has no effect on fedadam"),
+    ],
+)
+def test_settings_that_break_a_method_or_do_nothing_are_refused(name, change, sentence):
+    with pytest.raises(HeteroSelectError, match=sentence):
+        methods.build(heteroselect.load("mnist", method=name, changes=change).method)
 
 
 def test_scaffold_charges_for_the_vector_that_goes_down():
