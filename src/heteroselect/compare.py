@@ -19,9 +19,8 @@ from scipy import stats
 from heteroselect import methods
 from heteroselect.config import load, to_toml
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import prepare
-from heteroselect.folder import CONFIG, RunFolder, finished, for_people, locked, read_rounds, read_summary, write_whole
-from heteroselect.run import Line, choose_device, choose_threads, play, resume
+from heteroselect.folder import CONFIG, finished, for_people, read_rounds, read_summary, write_whole
+from heteroselect.run import Line, resume, run
 from heteroselect.settings import Config
 
 Summary = dict[str, Any]
@@ -84,14 +83,8 @@ def play_cell(
 ) -> str:
     """Run, resume or read it; the run's status."""
     if (cell.path / CONFIG).is_file():
-        status: str = resume(cell.path, threads=threads, device=device, watch=watch, warn=warn).summary["status"]
-        return status
-    chosen = choose_device(device)
-    experiment = prepare(cell.config, device=chosen)
-    folder = RunFolder.create(cell.path, to_toml(cell.config))
-    with locked(cell.path):
-        result = play(experiment, folder, threads=choose_threads(threads, chosen), device=chosen, watch=watch)
-    return str(result.status)
+        return str(resume(cell.path, threads=threads, device=device, watch=watch, warn=warn).status)
+    return str(run(cell.config, out=cell.path, threads=threads, device=device, watch=watch).status)
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,8 @@ def play_round(
     uploads = {upload.client: upload for upload in engine.train(server.weights, orders, shared)}
     densities = allocation.densities
     if method.choose is not None:
-        cohort, uploads = choose(cohort, uploads, means, method.choose, selected, streams.numpy("choice", round=t))
+        rng = streams.numpy("choice", round=t)
+        cohort, uploads = choose(cohort, uploads, population.sizes, method.choose, selected, rng)
         asked_for = np.isin(ids, list(uploads))
         uploads = {upload.client: upload for upload in engine.collect(server.weights, list(uploads))}
         densities = np.where(asked_for, densities, 0.0)
@@ -234,7 +235,7 @@ class Heard:
 def choose(
     cohort: Cohort,
     trained: dict[int, Upload],
-    means: Means,
+    sizes: Counts,
     chooser: Chooser,
     size: int,
     rng: np.random.Generator,
@@ -245,8 +246,7 @@ def choose(
     if len(ids) == 0:
         return cohort, {}
     norms = np.array([trained[int(k)].report["norm"] for k in ids])
-    data = (means.data if means.data is not None else np.ones(len(means.bandwidth)))[ids]
-    chosen = chooser.choose(norms, data / data.sum(), min(size, len(ids)), rng)
+    chosen = chooser.choose(norms, sizes[ids] / sizes[ids].sum(), min(size, len(ids)), rng)
     inclusion, share = np.ones(len(cohort.ids)), np.zeros(len(cohort.ids))
     inclusion[here[chosen.ids]] = chosen.inclusion
     share[here[chosen.ids]] = chosen.inclusion if chosen.share is None else chosen.share

@@ -134,20 +134,20 @@ def settings_of(
     flat = flatten(changes or {})
     for key in [key for key in flat if key.startswith("method.") and key != "method.name"]:
         others = {other: value for other, value in flat.items() if other != key}
-        _refuse_idle(key, loaded, lambda: load(source, methods=methods.SETTINGS, method=method, changes=others))  # noqa: B023
+        try:
+            plain = load(source, methods=methods.SETTINGS, method=method, changes=others)
+        except HeteroSelectError:  # the others make no sense without it
+            continue
+        _refuse_idle(key, plain.method, loaded.method)
     return loaded
 
 
-def _refuse_idle(key: str, loaded: Config, without: Callable[[], Config]) -> None:
+def _refuse_idle(key: str, without: MethodSettings, with_it: MethodSettings) -> None:
     """A setting that somebody changes should change something."""
-    try:
-        plain = without().method
-    except HeteroSelectError:  # it is needed for the others to make sense
-        return
-    if plain != loaded.method and methods.build(plain) == methods.build(loaded.method):
+    if without != with_it and methods.build(without) == methods.build(with_it):
         raise HeteroSelectError(
-            f"{key}: it has no effect on {loaded.method.name} with these settings; `heteroselect methods "
-            f"{loaded.method.name}` shows the parts it has."
+            f"{key}: it has no effect on {with_it.name} with these settings; `heteroselect methods {with_it.name}` "
+            "shows the parts it has."
         )
 
 
