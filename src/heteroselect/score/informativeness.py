@@ -8,6 +8,7 @@ import numpy as np
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
 from heteroselect.score.parts import diversity, fairness, loss_informativeness, minmax, staleness
+from heteroselect.select.top import candidates
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,10 @@ class Informativeness:
             return everybody[:0]
         if self.mode == "all":
             return everybody
-        chances = population.sizes / population.sizes.sum() if self.candidates_by_size else None
-        return np.sort(rng.choice(everybody, min(self.candidates, len(everybody)), replace=False, p=chances))
+        count = min(self.candidates, len(everybody))
+        if self.candidates_by_size:
+            return np.sort(candidates(population.sizes, count, rng))
+        return np.sort(rng.choice(everybody, count, replace=False))
 
     def score(self, population: Population, moment: Moment) -> Scores:
         ids = np.arange(len(population))
