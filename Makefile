@@ -4,11 +4,12 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
 
-.PHONY: help run test test-network check results screenshots docs bench bench-wire bench-peers fuzz clean
+.PHONY: help run test test-network flower check results screenshots docs bench bench-wire bench-peers fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
 	@echo "make test     set up with the development tools; lint, types and all tests"
+	@echo "make flower   set up with Flower and run MNIST on a SuperLink and three SuperNodes with TLS"
 	@echo "make test-network  Flower over links of 0.5, 1 and 2 Mb/s between network namespaces (needs root and iproute2)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
@@ -28,6 +29,9 @@ test: $(VENV)/.installed-dev lint
 
 check: $(VENV)/.installed-dev lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+flower: $(VENV)/.installed-flower
+	$(BIN)/heteroselect flower deploy mnist --nodes 3 --tls --rounds 3
 
 test-network: $(VENV)/.installed-dev
 	HETEROSELECT_NETWORK=1 $(BIN)/python -m pytest -m network -s
@@ -70,15 +74,21 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,flower]'
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-flower
+
+$(VENV)/.installed-flower: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flower]'
 	@touch $@ $(VENV)/.installed
 
 # A peer that cannot be installed is left out, and the table says so.
 $(PEERS)/.installed: pyproject.toml constraints.txt benchmarks/peers/constraints.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@# the peers' pins, and ours of all packages that they do not pin
+	@awk -F'==' 'NR==FNR {pinned[tolower($$1)]=1; print; next} !(tolower($$1) in pinned)' \
+	  benchmarks/peers/constraints.txt constraints.txt > $(PEERS)/constraints.txt
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt -e .
 	@for peer in 'flwr[simulation]' pfl fedlab; do \
-	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check \
-	    -c constraints.txt -c benchmarks/peers/constraints.txt "$$peer" || \
+	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt "$$peer" || \
 	    echo "$$peer could not be installed; going on without it" >&2; \
 	done
 	@touch $@

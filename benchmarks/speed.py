@@ -44,6 +44,14 @@ Row = dict[str, Any]
 console = Console()
 
 
+def peak_gigabytes() -> float:
+    """Of this process; the usual counter would still hold that of its parent."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    peak = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
+    return (peak[0] if peak else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1e6
+
+
 def seconds(work: Callable[[], object]) -> float:
     began = time.perf_counter()
     work()
@@ -77,7 +85,9 @@ def round_against_bare_loop(threads: int, repeats: int) -> list[Row]:
     def bare(client: int) -> None:
         model = models[client % threads]
         model.load(whole.weights)
-        batches = clients[client].batches(Order(client, 1, 0.05, 1.0, 1.0), model, whole.task, whole.method)
+        batches = clients[client].batches(
+            Order(client, 1, 0.05, 1.0, 1.0, solver.steps), model, whole.task, whole.method
+        )
         anchor, velocity = model.vector.clone(), torch.zeros_like(model.vector)
         model.module.train()
         for _ in range(solver.steps):
@@ -128,13 +138,13 @@ def _send_seconds(whole: experiments.Experiment, method: Any, repeats: int) -> f
     model, client, found = FlatModel(whole.module), whole.clients()[0], []
     torch.set_num_threads(1)
     for t in range(1, repeats + 1):
-        order = Order(0, t, 0.05, 0.2, 0.95)
+        order = Order(0, t, 0.05, 0.2, 0.95, 1)
         batches = client.batches(order, model, whole.task, method)
         start = model.vector.clone()
         model.vector.add_(0.01 * torch.randn(model.vector.shape, generator=torch.Generator().manual_seed(t)))
         model.module.train()
         found.append(
-            seconds(lambda: client.send(order, start, model, batches, {}, whole.task, method, {}))  # noqa: B023
+            seconds(lambda: client.finish(order, start, model, batches, {}, whole.task, method, {}))  # noqa: B023
         )
     return median(found)
 
@@ -145,13 +155,13 @@ def beside_training(whole: experiments.Experiment, share_of: float) -> list[Row]
     method, model, client, found = whole.method, FlatModel(whole.module), whole.clients()[0], []
     kept: Any = {}
     for t in range(1, 8):
-        order = Order(0, t, 0.05, 0.2, 0.95)
+        order = Order(0, t, 0.05, 0.2, 0.95, 1)
         batches, start = client.batches(order, model, whole.task, method), model.vector.clone()
         model.vector.add_(0.01 * torch.randn(model.vector.shape, generator=torch.Generator().manual_seed(t)))
 
         def once() -> None:
             nonlocal kept
-            upload, pending = client.send(order, start, model, batches, {}, whole.task, method, kept)  # noqa: B023
+            upload, pending = client.finish(order, start, model, batches, {}, whole.task, method, kept)  # noqa: B023
             update = decode(upload.payload, model.layout.size)
             weighted_sum(model.layout.size, [update], np.ones(1))
             kept = pending.settle(method, True)
@@ -191,8 +201,7 @@ def _memory(store: str) -> Row:
     with TemporaryDirectory() as folder:
         result = play(whole, RunFolder.create(Path(folder) / "run", ""), threads=choose_threads(None))
     clients = {client for line in result.rounds for client in line["selected"]}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    return {"gigabytes": peak, "clients": len(clients)}
+    return {"gigabytes": peak_gigabytes(), "clients": len(clients)}
 
 
 class Linear(nn.Module):
@@ -246,7 +255,7 @@ def _growth(clients: int) -> Row:
     rounds = np.diff(stamps)[5:]
     return {
         "rounds_a_second": 1 / float(np.median(rounds)),
-        "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "gigabytes": peak_gigabytes(),
     }
 
 

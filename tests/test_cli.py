@@ -194,7 +194,14 @@ def test_a_damaged_run_folder_says_so(call, here):
 @pytest.mark.slow
 def test_ctrl_c_leaves_a_valid_folder(here):
     command = [sys.executable, "-m", "heteroselect", "run", "mnist", "--out", "cut", "--threads", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ})
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ},
+        # a shell lets its background jobs ignore Ctrl-C, and they would hand that down
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     rounds = here / "cut" / ROUNDS
     give_up = time.monotonic() + 120
     while time.monotonic() < give_up and not (rounds.is_file() and rounds.read_text().count("\n") >= 2):

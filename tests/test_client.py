@@ -56,6 +56,7 @@ def order(**changes: Any) -> Order:
         "rate": 0.1,
         "density": 0.3,
         "beta": 1.0,
+        "steps": 6,
     }
     return Order(**(defaults | changes))
 
@@ -189,7 +190,7 @@ def test_another_order_gives_another_update(change: dict[str, Any]) -> None:
 def learnt(round: int, build: Callable[[], nn.Module] | None, examples: Examples) -> list[float]:
     """One step of one client, and all it has to say."""
     method, flat = replace(PLAIN, train=FedProx(steps=1, batch=8)), model(build)
-    upload, _ = client(examples=examples).train(order(round=round, density=1.0), flat, task(), method, {})
+    upload, _ = client(examples=examples).train(order(round=round, density=1.0, steps=1), flat, task(), method, {})
     values: list[float] = decode(upload.payload, flat.layout.size).values.tolist()
     return values
 
@@ -218,7 +219,7 @@ def test_the_upload_is_what_training_from_the_global_model_gave() -> None:
     method = replace(PLAIN, train=FedProx(steps=1, batch=40, momentum=0.0, clip=0.0))
     linear = lambda: nn.Linear(5, 3)  # noqa: E731
     flat, who = model(linear), client()
-    upload, _ = who.train(order(density=1.0), flat, task(), method, {})
+    upload, _ = who.train(order(density=1.0, steps=1), flat, task(), method, {})
     reference = model(linear)
     loss = reference.backward(CROSS_ENTROPY, who.examples.x, who.examples.y)
     expected = -0.1 * reference.gradient

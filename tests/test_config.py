@@ -119,7 +119,7 @@ def test_a_change_needs_a_key_and_a_value(pair):
         ({"method.allocate.minimum": 0.0}, "method.allocate.minimum", "a number > 0 and ≤ 1"),
         ({"method.allocate.rule": "fair"}, "method.allocate.rule", "adaptive, uniform or waterfill"),
         ({"method.train.rate": float("nan")}, "method.train.rate", "a number > 0"),
-        ({"method.train.foo": 1}, "method.train.foo", "steps, batch, momentum"),
+        ({"method.train.foo": 1}, "method.train.foo", "batch, momentum"),
         ({"nothing": 1}, "nothing", "clients, selected, rounds"),
         ({"rounds.x": 1}, "rounds", "a whole number"),
         ({"rounds": True}, "rounds", "a whole number"),
@@ -203,7 +203,7 @@ def test_a_file_that_is_not_toml(tmp_path):
 @pytest.mark.parametrize("where", ["source", "argument"])
 def test_an_unknown_method(where):
     source, method = ({"method": {"name": "magic"}}, None) if where == "source" else ("mnist", "magic")
-    with pytest.raises(HeteroSelectError, match="no method 'magic'; allowed are heteroselect, heteroselect-as-run"):
+    with pytest.raises(HeteroSelectError, match=r"no method 'magic'; allowed are .*heteroselect, heteroselect-as-run"):
         loaded(source, method=method)
 
 

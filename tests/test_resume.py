@@ -1,5 +1,6 @@
 """Stop and go on: killed at any moment, a run ends in the same bits."""
 
+import dataclasses
 import json
 import random
 import resource
@@ -146,6 +147,28 @@ def _unfinished(path: Path) -> Path:
     return path
 
 
+def test_another_experiment_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    data = [(rng.normal(size=(20, 4)).astype(np.float32), rng.integers(0, 2, 20)) for _ in range(6)]
+    settings = {"selected": 2, "rounds": 5, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
+
+    def watch(line: dict) -> None:
+        if line["round"] == 3:
+            raise PowerError
+
+    out, model = tmp_path / "run", lambda: nn.Sequential(nn.Linear(4, 5), nn.Linear(5, 2))
+    with pytest.raises(PowerError):
+        heteroselect.run({}, settings=settings, data=data, test=data[0], model=model, out=out, watch=watch)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    for other in (lambda: nn.Linear(4, 2), lambda: nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 2))):
+        with pytest.raises(HeteroSelectError, match="of another experiment"):
+            heteroselect.resume(out, data=data, test=data[0], model=other)
+    own = dataclasses.replace(heteroselect.methods.get("fedavg"), name="mine")
+    with pytest.raises(HeteroSelectError, match="is of the method 'heteroselect'"):
+        heteroselect.resume(out, data=data, test=data[0], model=model, method=own)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
 def test_without_a_checkpoint_it_starts_again(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "run"
     broken_off(out, 3, **{"simulate.checkpoint_rounds": 0})
@@ -283,11 +306,18 @@ def test_a_full_disk_is_said_in_one_sentence_and_the_last_checkpoint_stands(tmp_
 def test_asked_to_end_it_leaves_a_checkpoint_and_a_valid_folder(tmp_path: Path, signal_: signal.Signals) -> None:
     out, settings = tmp_path / "run", SMALL | {"rounds": 4000, "simulate.checkpoint_rounds": 0}
     process = subprocess.Popen(
-        command("run", "mnist", "--quiet", "--out", out, *sets(settings)), stderr=subprocess.PIPE, text=True
+        command("run", "mnist", "--quiet", "--out", out, *sets(settings)),
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell lets its background jobs ignore Ctrl-C, and they would hand that down
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    _wait_for(lambda: len(_lines(out)) >= 3, process)
-    process.send_signal(signal_)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _wait_for(lambda: len(_lines(out)) >= 3, process)
+        process.send_signal(signal_)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130, errors
     assert "heteroselect resume" in errors
     assert read_summary(out)["status"] == "interrupted"

@@ -36,7 +36,7 @@ class Script:
         self.asked += [q.client for q in questions]
         return [self.fixed[q.client] for q in questions]
 
-    def train(self, weights, orders):
+    def train(self, weights, orders, shared):
         self.orders = list(orders)
         uploads = []
         for order in orders:
@@ -186,8 +186,8 @@ def test_buffers_that_are_no_statistics_stay():
 
 def test_the_order_of_the_answers_does_not_matter():
     class Straight(Script):
-        def train(self, weights, orders):
-            return super().train(weights, orders)[::-1]
+        def train(self, weights, orders, shared):
+            return super().train(weights, orders, shared)[::-1]
 
     assert play()[1].weights.sha256() == play(engine=Straight())[1].weights.sha256()
 
@@ -208,10 +208,10 @@ def test_candidates_are_asked_charged_and_selected_among():
 
 def test_stale_scores_ask_nobody_and_go_by_what_was_reported():
     class Reporting(Script):
-        def train(self, weights, orders):
+        def train(self, weights, orders, shared):
             return [
                 replace(upload, report={"loss": (5.0, 7.0, 6.0)[upload.client]})
-                for upload in super().train(weights, orders)
+                for upload in super().train(weights, orders, shared)
             ]
 
     engine = Reporting()
@@ -251,8 +251,8 @@ class Losing(Script):
         super().__init__()
         self.lost, self.payloads = lost, {int(name.removeprefix("c")): payload for name, payload in payloads.items()}
 
-    def train(self, weights, orders):
-        uploads = [upload for upload in super().train(weights, orders) if upload.client not in self.lost]
+    def train(self, weights, orders, shared):
+        uploads = [upload for upload in super().train(weights, orders, shared) if upload.client not in self.lost]
         return [replace(upload, payload=self.payloads.get(upload.client, upload.payload)) for upload in uploads]
 
 
@@ -324,6 +324,12 @@ def test_a_deadline_drops_the_slow():
     record, _, _ = play(faults=Faults(deadline=12.0))
     assert kinds(record) == [(2, "late")]
     assert record.seconds == pytest.approx(12.0)
+
+
+def test_who_is_missing_costs_no_bytes_by_either_count():
+    record, _, _ = play(engine=Losing(lost=(0, 1, 2)))
+    assert record.bytes.up_paper == 0
+    assert record.bytes.up == 0
 
 
 def test_uploads_are_remembered_by_sketches_where_asked():

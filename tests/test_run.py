@@ -257,8 +257,8 @@ def test_a_loss_and_a_metric_of_ones_own():
 class Lowest:
     """A selector of one's own: whoever scores lowest."""
 
-    def select(self, scores, size, moment, rng):
-        return Cohort(np.argsort(scores, kind="stable")[:size], np.ones(size))
+    def select(self, scores, here):
+        return Cohort(np.argsort(scores, kind="stable")[: here.size], np.ones(here.size))
 
 
 def test_a_part_of_ones_own_takes_ten_lines():
@@ -495,3 +495,28 @@ def test_fewer_bits_are_fewer_bytes_and_still_learn(values):
     floats, few = small_run(rounds=8), small_run(rounds=8, settings={"method.compress.values": values})
     assert few.bytes_up < floats.bytes_up
     assert few.peak_accuracy > 0.6
+
+
+@pytest.mark.slow
+def test_with_dropouts_and_corrupt_payloads_mnist_still_learns():
+    """30 % of the answers never come and 5 % are corrupt: 90 % within ten rounds."""
+    settings = {"world.faults.missing": 0.3, "world.faults.corrupt": 0.05, "stop_after": 10}
+    result = heteroselect.run("mnist", settings=settings)
+    kinds = [event["kind"] for line in result.rounds for event in line["events"]]
+    assert result.peak_accuracy >= 0.9
+    assert kinds.count("missing") > 15
+    assert kinds.count("rejected") >= 1
+    for line in result.rounds:
+        out = {event["client"] for event in line["events"]}
+        assert {k for k, weight in zip(line["selected"], line["weights"], strict=True) if weight} <= (
+            set(line["selected"]) - out
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["nan", "inf", "scaled", "late"])
+def test_no_fault_of_a_few_reaches_the_model(kind):
+    settings = {f"world.faults.{kind}": 0.2, "stop_after": 4, "clients": 30, "method.train.steps": 10}
+    result = heteroselect.run("mnist", settings=settings)
+    assert result.peak_accuracy > 0.75
+    assert any(line["events"] for line in result.rounds)

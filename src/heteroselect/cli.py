@@ -1,45 +1,40 @@
-"""The command line: run · resume · show · report · replay · compare-log · flower · data · presets · methods ·
-settings."""
+"""The command line, one function a command."""
 
 import json
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
 from heteroselect import methods
-from heteroselect.config import load, parse_changes, presets, to_toml
+from heteroselect.config import load, parse_changes, presets
 from heteroselect.data import download, sources
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import prepare
 from heteroselect.flower.command import app as flower
 from heteroselect.folder import (
     CONFIG,
     ROUNDS,
     SUMMARY,
-    RunFolder,
     finished,
     for_people,
-    locked,
     numbered,
     read_rounds,
     read_summary,
     whole_rounds,
     write_whole,
 )
+from heteroselect.methods import own
 from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
-from heteroselect.report.command import report
-from heteroselect.run import Line, Result, choose_device, choose_threads, play, refuse_measured_links, settings_of
+from heteroselect.report.command import compare, report
 from heteroselect.run import resume as resume_run
+from heteroselect.run import run as run_experiment
+from heteroselect.run import settings_of
 from heteroselect.settings import Config, describe
+from heteroselect.terminal import err, out, print_result, say, terminable, watching
 from heteroselect.version import __version__
 
 app = typer.Typer(
@@ -50,7 +45,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-out, err = Console(), Console(stderr=True)
 
 
 def main() -> None:
@@ -82,7 +76,9 @@ def _options(
 @app.command()
 def run(
     preset: Annotated[str, typer.Argument(help="A preset, or the path of a TOML file.")] = "mnist",
-    method: Annotated[str | None, typer.Option(help="A method's name; see `heteroselect methods`.")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="A method's name, see `heteroselect methods`; or your own, FILE.py:NAME.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="The seed of every random number.")] = None,
     rounds: Annotated[int | None, typer.Option(help="The horizon T of all schedules.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting.")] = None,
@@ -98,98 +94,33 @@ def run(
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
-    config = settings_of(preset, method=method, changes=changes)
-    refuse_measured_links(config)
-    chosen = choose_device(device)
-    workers = choose_threads(threads, chosen)
-    if out_dir is not None:
-        RunFolder.refuse_taken(out_dir)
-    experiment = prepare(config, device=chosen)
-    path = out_dir or numbered(Path("runs"), f"{Path(experiment.federation.name).stem}-{config.method.name}")
-    folder = RunFolder.create(path, to_toml(experiment.config))
-    with locked(path), _terminable(), _watching(config, quiet=quiet) as watch:
-        result = play(experiment, folder, threads=workers, device=chosen, watch=watch)
-    _print_result(result, path, as_json=as_json, quiet=quiet)
+    mine = own.load(method) if method is not None and own.is_path(method) else None
+    config = settings_of(preset, method=None if mine else method, changes=changes, own=mine is not None)
+    name = mine(config.method).name if mine else config.method.name
+    path = out_dir or numbered(Path("runs"), f"{Path(config.data.name).stem}-{name}")
+    with terminable(), watching(config, quiet=quiet) as watch:
+        result = run_experiment(config, method=mine, out=path, threads=threads, device=device, watch=watch)
+    print_result(result, path, as_json=as_json, quiet=quiet)
 
 
 @app.command()
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run that was killed or interrupted.")],
+    method: Annotated[str | None, typer.Option(help="Your own method, FILE.py:NAME, where the run has one.")] = None,
     threads: Annotated[int | None, typer.Option(help="Clients at a time; the result does not depend on it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
 ) -> None:
     """Go on with a run from its last checkpoint, to the same bits."""
     over = finished(folder)
-    config = load(folder / CONFIG, methods=methods.SETTINGS) if (folder / CONFIG).is_file() else Config()
-
-    def warn(text: str) -> None:
-        err.print(f"heteroselect: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
-
-    with _terminable(), _watching(config, quiet=quiet or over) as watch:
-        result = resume_run(folder, threads=threads, watch=watch, warn=warn)
+    mine = own.load(method) if method is not None else None
+    there = (folder / CONFIG).is_file()
+    config = load(folder / CONFIG, methods=methods.SETTINGS, own=mine is not None) if there else Config()
+    with terminable(), watching(config, quiet=quiet or over) as watch:
+        result = resume_run(folder, method=mine, threads=threads, watch=watch, warn=say)
     if over and not as_json:
         err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
-    _print_result(result, folder, as_json=as_json, quiet=quiet)
-
-
-def _print_result(result: Result, path: Path, *, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(result.summary, indent=2))
-    elif not quiet:
-        out.print(tables.result_table(result.summary, result.config.paper))
-        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
-    if result.summary["status"] == "interrupted":
-        done = len(result.rounds)
-        err.print(f"interrupted after round {done}; `heteroselect resume {path}` goes on.", soft_wrap=True)
-        raise typer.Exit(130)
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """A polite request to end (SIGTERM) is met like Ctrl-C: with a checkpoint and a valid folder."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _watching(config: Config, *, quiet: bool) -> Any:
-    """Live progress on a terminal, a line now and then elsewhere; always on standard error."""
-    last = config.last_round
-    if quiet:
-        yield None
-        return
-    sent = 0.0
-    accuracy: float | None = None
-
-    def text(line: Line) -> str:
-        nonlocal sent, accuracy
-        sent += line["bytes_up_paper"] / 1e6
-        accuracy = accuracy if line["accuracy"] is None else line["accuracy"]
-        shown = "" if accuracy is None else f"accuracy {accuracy:6.2%} · "
-        return f"round {line['round']}/{last} · {shown}{line['cumulative_seconds']:,.0f} simulated s · {sent:,.2f} MB"
-
-    if not err.is_terminal:
-        every = max(1, last // 10)
-
-        def report(line: Line) -> None:
-            message = text(line)
-            if line["round"] % every == 0 or line["round"] in (1, last):
-                err.print(message, highlight=False, soft_wrap=True)
-
-        yield report
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
-    with Progress(*columns, console=err, transient=True) as progress:
-        task = progress.add_task(f"round 1/{last}", total=last)
-        yield lambda line: progress.update(task, completed=line["round"], description=text(line))
+    print_result(result, folder, as_json=as_json, quiet=quiet)
 
 
 @app.command()
@@ -205,7 +136,7 @@ def show(
         raise HeteroSelectError(f"show: the run in {folder} has not finished; it has no {SUMMARY} yet.")
     try:
         summary, lines = read_summary(folder), read_rounds(folder)
-        config = load(folder / CONFIG, methods=_any_method(summary["method"]))
+        config = load(folder / CONFIG, methods=methods.SETTINGS, own=True)
         if as_json:
             typer.echo(json.dumps(summary, indent=2))
         else:
@@ -221,13 +152,9 @@ def show(
         err.print(f"picture: {figure}", highlight=False, soft_wrap=True)
 
 
+app.command()(compare)
 app.command()(report)
 app.add_typer(flower, name="flower")
-
-
-def _any_method(name: str) -> dict[str, Any]:
-    """A user's own method is not in the registry, and its run can be shown all the same."""
-    return {name: {}, **methods.SETTINGS}
 
 
 @app.command()
@@ -318,21 +245,28 @@ def settings(
 def list_methods(
     name: Annotated[str | None, typer.Argument(help="One method: its parts and settings.")] = None,
 ) -> None:
-    """List the methods, or show one."""
+    """List the methods, or show one: NAME, or your own as FILE.py:NAME."""
     if name is None:
         table = Table()
         for column in ("method", "what it is", "paper"):
             table.add_column(column)
         for known, entry in methods.REGISTRY.items():
-            table.add_row(known, entry.summary, entry.paper)
+            table.add_row(known + ("*" if entry.reconstruction else ""), entry.summary, entry.paper)
         out.print(table)
+        out.print("* the rule is a reconstruction from the paper's abstract", highlight=False)
         return
-    if name not in methods.REGISTRY:
-        raise HeteroSelectError(f"method: no method {name!r}; allowed are {', '.join(methods.REGISTRY)}.")
-    entry, method = methods.REGISTRY[name], methods.get(name)
-    out.print(f"{name}: {entry.summary}\n{entry.paper}\n", highlight=False)
+    if name in methods.REGISTRY:
+        entry, method = methods.REGISTRY[name], methods.get(name)
+        about = entry.paper + (" (the rule is a reconstruction)" if entry.reconstruction else "")
+        changes, text = entry.settings, f"{name}: {entry.summary}\n{about}\n"
+    else:
+        method, changes = own.load(name)(settings_of().method), {}
+        text = f"{method.name}: your own, from {name}\n"
+    out.print(text, highlight=False)
     for role, part in vars(method).items():
         if role != "name":
             out.print(f"  {role:15s} {part}", highlight=False, soft_wrap=True)
-    for key, value in entry.settings.items():
+    needs = sorted(method.needs | method.score.needs)
+    out.print(f"  goes by         {', '.join(needs) or 'nothing that clients would have to say'}", highlight=False)
+    for key, value in changes.items():
         out.print(f"  sets {key} = {value!r}", highlight=False)

@@ -41,11 +41,27 @@ class Pending:
     sent: Update
     offered: Kept
     mask: Kept
-    beta: float
+    order: Order
+    kept: Kept
+    shift: Values | None = None
 
     def settle(self, method: Method, arrived: bool) -> Kept:
         """What the client carries on: the rest of what it sent, or all of it where nothing arrived."""
-        return {**method.memory.settle(self.offered, self.sent if arrived else None, self.beta), **self.mask}
+        memory = method.memory.settle(self.offered, self.sent if arrived else None, self.order.beta)
+        drift: Kept = {}
+        if self.shift is not None and arrived:
+            drift = method.drift.settle(self.shift, self.sent, self.order, method.train)
+        return {**self.kept, **memory, **self.mask, **drift}
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a client learnt in a round, and how: sent at once, or held until it is asked for."""
+
+    order: Order
+    delta: Values
+    report: dict[str, float]
+    shift: Values | None
 
 
 @dataclass
@@ -67,37 +83,58 @@ class Client:
             x = to_inputs(examples.x, task.pixels, model.device)
             return float(_loss(model, task, x, examples.y.to(model.device)))
 
-    def train(self, order: Order, model: FlatModel, task: Task, method: Method, kept: Kept) -> tuple[Upload, Pending]:
+    def train(
+        self, order: Order, model: FlatModel, task: Task, method: Method, kept: Kept, shared: Kept | None = None
+    ) -> tuple[Upload, Pending | Learnt]:
         """Train from the global model in `model`, compress what was learnt and what was `kept`."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
+        shift = method.drift.shift(kept, shared or {}, start.cpu().numpy())
+        added = None if shift is None else torch.from_numpy(shift).to(model.device)
         with self._randomness(order.round, model, task):
-            trained = method.train.run(model, task.loss, batches, [order.rate])
-            return self.send(order, start, model, batches, trained.report(), task, method, kept)
+            trained = method.train.run(model, task.loss, batches, [order.rate], order.steps, added)
+            learnt = self.learnt(order, start, model, trained.report(), shift)
+            return self.answer(learnt, model, batches, task, method, kept)
+
+    def learnt(
+        self, order: Order, start: Tensor, model: FlatModel, report: dict[str, float], shift: Values | None = None
+    ) -> Learnt:
+        """How far the trained `model` is from where it started."""
+        delta: Values = (model.vector - start).cpu().numpy()
+        if not np.isfinite(delta).all():
+            raise HeteroSelectError(
+                f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
+                f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
+            )
+        return Learnt(order, delta, {**report, "norm": norm(delta)}, shift)
+
+    def answer(
+        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, kept: Kept
+    ) -> tuple[Upload, Pending | Learnt]:
+        """Bytes, or where the order says so the promise of some."""
+        if learnt.order.hold:
+            return Upload(self.id, b"", len(self.examples), learnt.report), learnt
+        return self.send(learnt, model, batches, task, method, kept)
+
+    def give(self, held: Learnt, model: FlatModel, task: Task, method: Method, kept: Kept) -> tuple[Upload, Pending]:
+        """Send what was held; `model` is again the global one."""
+        order = held.order
+        model.vector.add_(torch.from_numpy(held.delta).to(model.device))
+        batches = self.batches(order, model, task, method)
+        batches.take(order.steps)
+        model.module.train()
+        with self._randomness(order.round, model, task, "probe dropout"):
+            return self.send(held, model, batches, task, method, kept)
 
     def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
         """What the client trains on this round."""
         return self._batches("batches", order.round, method.train.batch, model, task)
 
     def send(
-        self,
-        order: Order,
-        start: Tensor,
-        model: FlatModel,
-        batches: Batches,
-        report: dict[str, float],
-        task: Task,
-        method: Method,
-        kept: Kept,
+        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, kept: Kept
     ) -> tuple[Upload, Pending]:
-        """The second half of `train`: from the trained model to bytes."""
-        delta = (model.vector - start).cpu().numpy()
-        length = norm(delta)
-        if not np.isfinite(length):
-            raise HeteroSelectError(
-                f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
-                f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
-            )
-        v, offered = method.memory.offer(delta, kept)
+        """From what was learnt to bytes; `model` is the trained one."""
+        order = learnt.order
+        v, offered = method.memory.offer(learnt.delta, kept)
         scene = Scene(
             model=model,
             loss=lambda: _loss(model, task, *batches()),
@@ -112,9 +149,8 @@ class Client:
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
         mask = {"mask": mask_density(model.layout, update.positions)}
         payload = encode(update, model.layout.layer_ends)
-        report = {**report, "norm": length, "memory": _left(v, update)}
-        upload = Upload(self.id, payload, len(self.examples), report)
-        return upload, Pending(update, offered, mask, order.beta)
+        upload = Upload(self.id, payload, len(self.examples), {**learnt.report, "memory": _left(v, update)})
+        return upload, Pending(update, offered, mask, order, kept, learnt.shift)
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""

@@ -35,18 +35,23 @@ def load(
     methods: Mapping[str, Mapping[str, Any]],
     method: str | None = None,
     changes: Mapping[str, Any] | None = None,
+    own: bool = False,
 ) -> Config:
     """A preset, a TOML file or a mapping, with a method's settings and single changes laid over it.
 
     `methods` maps each known name to its settings (dotted keys). A method named by the source itself gives
-    way to what the source says; a method named here (the command line) overrides the source.
+    way to what the source says; a method named here (the command line) overrides the source. The settings of a
+    method of the user's `own` are those of the method that it is based on.
     """
     tables = source if isinstance(source, Mapping) else _read(source)
     flat = flatten(tables)
+    if own and flat.get("method.name") not in methods:
+        flat["method.name"] = flat.pop("method.base", "") or "heteroselect"
     named = str(flat.get("method.name", "heteroselect"))
     for name in filter(None, (named, method)):
         if name not in methods:
-            raise HeteroSelectError(f"method: no method {name!r}; allowed are {', '.join(sorted(methods))}.")
+            more = ", and the file that it is in, FILE.py:NAME" if flat.get("method.base") else ""
+            raise HeteroSelectError(f"method: no method {name!r}; allowed are {', '.join(sorted(methods))}{more}.")
     if method is None or method == named:
         flat = {**methods[named], **flat}
     else:

@@ -91,10 +91,10 @@ class FlatModel:
         self.gradient = torch.zeros(self.layout.size, device=self.device)
         self.views: list[nn.Parameter] = []
         for (_, parameter), span in zip(trained, self.layout.parameters, strict=True):
-            view = self.vector[span.slice].view(parameter.shape)
+            view = shaped(self.vector[span.slice], parameter)
             view.copy_(parameter.detach())
-            parameter.data = view
-            parameter.grad = self.gradient[span.slice].view(parameter.shape)
+            grad = shaped(self.gradient[span.slice], parameter)
+            parameter.data, parameter.grad = view, grad
             self.views.append(parameter)
 
     def load(self, weights: Weights) -> None:
@@ -120,6 +120,27 @@ class FlatModel:
         value = loss(self.module(x), y)
         value.backward()  # type: ignore[no-untyped-call]
         return value.detach()
+
+
+def shaped(flat: Tensor, like: Tensor) -> Tensor:
+    """A stretch of a flat vector, or of each row of a matrix of them, seen as a parameter. It has the parameter's own
+    order in memory: the weights of a convolution may lie with their channels together, which its kernels like."""
+    rows = flat.shape[:-1]
+    if not _channels_last(like):
+        return flat.view(*rows, *like.shape)
+    out, channels, *kernel = like.shape
+    return flat.view(*rows, out, *kernel, channels).movedim(-1, -3)
+
+
+def flattened(tensor: Tensor, like: Tensor) -> Tensor:
+    """The other way round: what is shaped like a parameter, in the order of the flat vector."""
+    return (tensor.movedim(1, -1) if _channels_last(like) else tensor).reshape(-1)
+
+
+def _channels_last(parameter: Tensor) -> bool:
+    if parameter.dim() != 4 or parameter.is_contiguous():
+        return False
+    return parameter.is_contiguous(memory_format=torch.channels_last)
 
 
 def _layout(trained: list[tuple[str, nn.Parameter]]) -> Layout:

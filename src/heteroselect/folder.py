@@ -167,7 +167,7 @@ def locked(path: Path) -> Iterator[None]:
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        except OSError as error:
             raise HeteroSelectError(f"resume: another process is at work in {path}; wait for it to end.") from error
         yield
     finally:

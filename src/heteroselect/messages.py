@@ -18,14 +18,17 @@ class Question:
 
 @dataclass(frozen=True)
 class Order:
-    """Server to client: train at this rate, send this fraction, keep this much of the rest."""
+    """Server to client: take so many steps at this rate, send this fraction, keep this much of the rest; or `hold` what
+    was learnt, say how long it is, and send it only when asked."""
 
     client: int
     round: int
     rate: float
     density: float
     beta: float
+    steps: int
     warmup: bool = False
+    hold: bool = False
 
 
 @dataclass(frozen=True)

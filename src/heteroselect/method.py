@@ -15,11 +15,12 @@ from heteroselect.aggregate import Calibration, ClientWeights, Screen, ServerMom
 from heteroselect.allocate import Allocation, Means
 from heteroselect.compress import Kept, Scene, Update, ValueCoding
 from heteroselect.compress.update import Values
+from heteroselect.messages import Order
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
 from heteroselect.score import Scores
 from heteroselect.select import Cohort, Situation
-from heteroselect.train import FedProx, Rate
+from heteroselect.train import FedProx, NoDrift, Rate, Steps, Turn
 
 
 class Scorer(Protocol):
@@ -77,6 +78,22 @@ class ServerStep(Protocol):
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
 
 
+class Drift(Protocol):
+    """What corrects the clients' gradients? `shift` is added to each of them; the client keeps what `settle` gives for
+    what it sent, `shared` goes down with the model, and `follow` moves the server's half (and perhaps its step)."""
+
+    def shared(self, state: Kept) -> Kept: ...
+    def shift(self, kept: Kept, shared: Kept, like: Values) -> Values | None: ...
+    def settle(self, added: Values, sent: Update, order: Order, solver: FedProx) -> Kept: ...
+    def follow(self, state: Kept, aggregate: Values, turn: Turn, solver: FedProx) -> tuple[Kept, Values | None]: ...
+
+
+class Chooser(Protocol):
+    """Who of those who trained may send? By the lengths of what they learnt, and their parts of all data."""
+
+    def choose(self, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort: ...
+
+
 @dataclass(frozen=True)
 class Method:
     """Who speaks, how much, and how loudly. The server holds the whole; a client needs only `train`,
@@ -100,6 +117,10 @@ class Method:
     """Cells of the sketch that uploads are compared by; 0 compares them as they are."""
     keep_unweighted: bool = False
     """A client whose update counted with weight 0 is told that it was not used, and keeps it for later."""
+    steps: Steps = Steps()
+    drift: Drift = NoDrift()
+    choose: Chooser | None = None
+    """Selects again after training: everybody selected trains, and only those chosen send."""
     needs: frozenset[str] = frozenset()
     """What the method goes by beyond its score: "links" lets the selector see links and devices, "uploads"
     keeps the last ones."""

@@ -15,28 +15,30 @@ from torch import Tensor
 from heteroselect.aggregate import weighted_sum
 from heteroselect.allocate import Means
 from heteroselect.compress import Kept, Update
-from heteroselect.compress.wire import WireError, decode
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
+from heteroselect.hearing import choose, listen, signal
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
-from heteroselect.score.sketch import sketch
 from heteroselect.select import Situation
 from heteroselect.streams import Streams
-from heteroselect.world import Event, Speeds, World
+from heteroselect.train import Turn
+from heteroselect.world import Event, World
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
 
 class Engine(Protocol):
     """Where clients run. It carries messages; losses come in the order of the questions, uploads in any order, and of
-    some clients perhaps none. `settle` tells those who trained whether their update was used."""
+    some clients perhaps none. `shared` goes down with the model. `collect` asks some of those who were told to hold
+    their update; `settle` tells those who sent whether it was used."""
 
     @property
     def layout(self) -> Layout: ...
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]: ...
-    def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]: ...
+    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]: ...
+    def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]: ...
     def settle(self, used: Collection[int]) -> None: ...
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]: ...
     def evaluate(self, weights: Weights) -> float: ...
@@ -51,8 +53,13 @@ class Server:
     population: Population
     state: Kept = field(default_factory=dict)
     notes: Kept = field(default_factory=dict)
+    past: dict[str, Reals] = field(default_factory=lambda: {"norms": np.empty(0), "thetas": np.empty(0)})
+    """Of each round so far: the mean length of an update, and θ_t."""
     round: int = 0
     """The round that all of this is after; −1 for the moment in which it changes."""
+
+    def note(self, norm: float, theta: float) -> None:
+        self.past = {"norms": np.append(self.past["norms"], norm), "thetas": np.append(self.past["thetas"], theta)}
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,10 @@ def play_round(
         budget_seconds=world.budget_seconds,
         size=size,
         real_bits=None if world.clock.charge == "paper" else method.values.bits,
+        data=population.sizes / population.sizes.sum(),
+        norms=population.reported("norm"),
+        past_norms=server.past["norms"],
+        past_thetas=server.past["thetas"],
     )
     here = Situation(
         size=selected,
@@ -120,24 +131,37 @@ def play_round(
     ids = cohort.ids
 
     # allocate (eqs 7 and 8), and with it everything else a client is told (eqs 9 and 12)
-    allocation = method.allocate.allocate(score, means.only(ids), moment)
+    allocation = method.allocate.allocate(score, replace(means.only(ids), share=cohort.share), moment)
     beta = method.memory.beta(allocation.theta)
+    rates, steps = method.rate.of_clients(moment, score), method.steps.of(method.train.steps, speeds.step_seconds[ids])
+    cohort, hold = replace(cohort, steps=steps), method.choose is not None
     orders = [
-        Order(int(k), t, rate, float(density), beta, allocation.warmup)
-        for k, rate, density in zip(ids, method.rate.of_clients(moment, score), allocation.densities, strict=True)
+        Order(int(k), t, rate, float(density), beta, int(count), allocation.warmup, hold)
+        for k, rate, density, count in zip(ids, rates, allocation.densities, steps, strict=True)
     ]
 
     # train and compress (eqs 9 to 12), at the clients; then over the air, where things get lost
-    uploads = {upload.client: upload for upload in engine.train(server.weights, orders)}
+    shared = method.drift.shared(server.state)
+    uploads = {upload.client: upload for upload in engine.train(server.weights, orders, shared)}
+    densities = allocation.densities
+    if method.choose is not None:
+        rng = streams.numpy("choice", round=t)
+        cohort, uploads = choose(cohort, uploads, population.sizes, method.choose, selected, rng)
+        asked_for = np.isin(ids, list(uploads))
+        uploads = {upload.client: upload for upload in engine.collect(server.weights, list(uploads))}
+        densities = np.where(asked_for, densities, 0.0)
+    speaking = (densities > 0).tolist()
     sent = Messages(
         size=size,
         model=server.weights.nbytes,
         asked=asked,
         selected=ids,
-        densities=allocation.densities,
+        densities=densities,
         payloads=[len(uploads[int(k)].payload) if int(k) in uploads else 0 for k in ids],
+        shared=sum(array.nbytes for array in shared.values()),
+        reports=len(ids) if hold else 0,
     )
-    heard = listen(t, uploads, sent, speeds, method, world, streams)
+    heard = listen(t, uploads, sent, speeds, steps, speaking, method, world, streams)
 
     # aggregate (eqs 13 and 14), in the order of the clients' numbers whatever the order drawn
     places = np.array([place for place, k in enumerate(ids) if int(k) in heard.updates], np.int64)
@@ -147,8 +171,11 @@ def play_round(
     model, state, aggregate = server.weights, server.state, None
     if len(places):
         aggregate = weighted_sum(size, [heard.updates[int(k)] for k in ids[places]], weights[places])
+        turn = Turn(method.rate.eta(moment), method.train.steps, len(places), len(population))
+        drift, more = method.drift.follow(state, aggregate, turn, method.train)
         state, step = method.server.step(state, aggregate)
-        model = Weights(model.vector + torch.from_numpy(step), model.buffers)
+        state = {**state, **drift}
+        model = Weights(model.vector + torch.from_numpy(step if more is None else step + more), model.buffers)
     model, calibrated = recalibrate(t, model, population, method, engine, ids[np.sort(places)])
     sent = replace(heard.sent, calibrated=calibrated)
 
@@ -160,7 +187,7 @@ def play_round(
         loss_mean=float(population.losses.mean()) if np.isfinite(population.losses).all() else None,
         selected=ids.tolist(),
         scores=score.tolist(),
-        densities=allocation.densities.tolist(),
+        densities=densities.tolist(),
         weights=weights.tolist(),
         bandwidth_mbps=(speeds.up[ids] / 1e6).tolist(),
         seconds=heard.seconds + world.clock.beside(sent, speeds, method.score.batches),
@@ -178,6 +205,8 @@ def play_round(
     server.round = -1
     server.weights, server.state, server.notes = model, state, drawn.state
     population.selected(ids, t)
+    lengths = [uploads[client].report.get("norm", np.nan) for client in heard.updates]
+    server.note(float(np.mean(lengths)) if lengths else np.nan, allocation.theta)
     for client in heard.updates:
         population.reported_by(client, {**uploads[client].report, "seconds": heard.took[client]})
     if "uploads" in method.score.needs | method.needs:
@@ -188,62 +217,6 @@ def play_round(
     engine.settle({int(ids[place]) for place in places if weights[place] > 0 or not method.keep_unweighted})
     server.round = t
     return record
-
-
-@dataclass(frozen=True)
-class Heard:
-    """What arrived and is believed, how long each answer took and all together, what went over the air,
-    and what went wrong."""
-
-    updates: dict[int, Update]
-    took: dict[int, float]
-    sent: Messages
-    seconds: float
-    events: list[Event]
-
-
-def listen(
-    t: int,
-    uploads: dict[int, Upload],
-    sent: Messages,
-    speeds: Speeds,
-    method: Method,
-    world: World,
-    streams: Streams,
-) -> Heard:
-    """Wait for the answers, let the world lose and damage some, decode the others and screen them.
-
-    Nothing that a payload does can reach the model before it has passed here.
-    """
-    ids = [int(k) for k in sent.selected]
-    struck = world.faults.strike(list(uploads.values()), t, streams)
-    fate = [struck.get(k) if k in uploads else "missing" for k in ids]
-    answers = world.clock.answers(sent, speeds, method.train.steps)
-    in_time, seconds = world.faults.wait(answers, fate)
-    payloads, updates, events = [0] * len(ids), {}, []
-    for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
-        if kind == "missing":
-            events.append(Event(client, "missing"))
-            continue
-        upload = world.faults.damage(uploads[client], kind or "", sent.size, t, streams)
-        payloads[place] = len(upload.payload)
-        if not in_time[place]:
-            events.append(Event(client, "late"))
-            continue
-        try:
-            updates[client] = decode(upload.payload, sent.size)
-        except WireError as error:
-            events.append(Event(client, "rejected", str(error)))
-    for client in sorted(method.screen.refused(updates)):
-        del updates[client]
-        events.append(Event(client, "rejected", "its update is far longer than the others'"))
-    took = dict(zip(ids, answers.tolist(), strict=True))
-    return Heard(updates, took, replace(sent, payloads=payloads), seconds, events)
-
-
-def signal(update: Update, method: Method, streams: Streams) -> Update:
-    """What the server remembers an update by: itself, or a sketch of it."""
-    return sketch(update, method.sketch, streams) if method.sketch else update
 
 
 def observe(t: int, asked: Counts, server: Server, method: Method, engine: Engine) -> Reals:

@@ -92,7 +92,8 @@ def run(
     """
     changes = dict(settings or {})
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
-    checked = settings_of(config, method=method if isinstance(method, str) else None, changes=changes)
+    named = method if isinstance(method, str) else None
+    checked = settings_of(config, method=named, changes=changes, own=method is not None and named is None)
     refuse_measured_links(checked)
     if isinstance(method, Method) and (lost := _method_settings(config, changes)):
         raise HeteroSelectError(
@@ -101,6 +102,8 @@ def run(
         )
     device = choose_device(device)
     threads = choose_threads(threads, device)
+    if out is not None:
+        RunFolder.refuse_taken(Path(out))
     experiment = prepare(
         checked,
         model=model,
@@ -129,10 +132,29 @@ def settings_of(
     *,
     method: str | None = None,
     changes: Mapping[str, Any] | None = None,
+    own: bool = False,
 ) -> Config:
     """Every setting of a preset, a TOML file, a mapping or a Config, with a method and changes laid over it."""
     source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
-    return load(source, methods=methods.SETTINGS, method=method, changes=changes)
+    loaded = load(source, methods=methods.SETTINGS, method=method, changes=changes, own=own)
+    flat = flatten(changes or {})
+    for key in [key for key in flat if key.startswith("method.") and key != "method.name"]:
+        others = {other: value for other, value in flat.items() if other != key}
+        try:
+            plain = load(source, methods=methods.SETTINGS, method=method, changes=others, own=own)
+        except HeteroSelectError:  # the others make no sense without it
+            continue
+        _refuse_idle(key, plain.method, loaded.method)
+    return loaded
+
+
+def _refuse_idle(key: str, without: MethodSettings, with_it: MethodSettings) -> None:
+    """A setting that somebody changes should change something."""
+    if without != with_it and methods.build(without) == methods.build(with_it):
+        raise HeteroSelectError(
+            f"{key}: it has no effect on {with_it.name} with these settings; `heteroselect methods {with_it.name}` "
+            "shows the parts it has."
+        )
 
 
 def refuse_measured_links(config: Config) -> None:
@@ -165,9 +187,10 @@ def resume(
     path = Path(folder)
     if not (path / CONFIG).is_file():
         raise HeteroSelectError(f"resume: {path} is no run folder; it needs {CONFIG}.")
-    named: dict[str, dict[str, Any]] = {} if method is None else {read_name(path): {}}
-    config = load(path / CONFIG, methods={**named, **methods.SETTINGS})
+    config = load(path / CONFIG, methods=methods.SETTINGS, own=method is not None)
     if finished(path):
+        Checkpoints(path).clear()  # where a kill came between the end and the tidying up
+        shutil.rmtree(path / STORE, ignore_errors=True)
         return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
@@ -176,6 +199,8 @@ def resume(
     experiment = prepare(
         config, model=model, data=data, test=test, method=method, loss=loss, metric=metric, device=device
     )
+    if experiment.method.name != read_name(path):
+        raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
     with locked(path):
         found = find_latest(experiment, path, warn or _warn)
         opened = RunFolder.reopen(path, len(found[0].lines))
@@ -240,8 +265,8 @@ def play(
                 line = _line(record, lines)
                 if folder:
                     folder.add_round(line)
+                changed.update(record.selected)  # before the line: an interruption in between must not lose them
                 lines.append(line)
-                changed.update(record.selected)
                 weights = server.weights
                 if watch:
                     watch(line)
@@ -336,6 +361,8 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
     until = lines[: reached["round"]] if reached else []
     return {
         "method": experiment.method.name,
+        "reconstruction": experiment.method.name in methods.REGISTRY
+        and methods.REGISTRY[experiment.method.name].reconstruction,
         "dataset": experiment.federation.name,
         "seed": config.seed,
         "rounds": config.rounds,

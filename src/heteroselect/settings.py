@@ -147,6 +147,8 @@ class ScoreSettings(Group):
     """whose loss counts: everybody's, asked each round (the paper); that of some at random; that last reported"""
     candidates: Count = 20
     """how many are asked, and may be selected, in mode candidates"""
+    candidates_by_size: bool = False
+    """draw them by the examples they have instead of evenly"""
     batches: Count = 8
     """mini-batches the loss is read on"""
     augmented: bool = False
@@ -198,6 +200,8 @@ class AllocateSettings(Group):
 class TrainSettings(Group):
     steps: Count = 50
     """H, local steps"""
+    steps_rule: Literal["equal", "device"] = "equal"
+    """H for everybody, or as many as a device does while the cohort's median device does H"""
     batch: Count = 32
     """examples a step"""
     momentum: BelowOne = 0.9
@@ -291,8 +295,8 @@ class CompressSettings(Group):
 
 
 class AggregateSettings(Group):
-    weights: Literal["score", "uniform", "inverse", "everybody"] = "score"
-    """eq. 13, its ablation, inverse to a client's chance of selection, or 1/K each (for the memory ef21)"""
+    weights: Literal["score", "uniform", "inverse", "everybody", "data", "share"] = "score"
+    """eq. 13; its ablation; inverse to a client's chance of selection; 1/K each (for ef21); examples; as selected"""
     weight_floor: NotNegative = 0.0
     """added to every score, as a share of the highest one, before weighing"""
     momentum: BelowOne = 0.5
@@ -312,12 +316,16 @@ class AggregateSettings(Group):
 class MethodSettings(Group):
     name: str = "heteroselect"
     """a name that `heteroselect methods` lists"""
+    base: str = ""
+    """of a method of one's own: the one that its settings are of; a run notes it by itself"""
     score: ScoreSettings = ScoreSettings()
     select: SelectSettings = SelectSettings()
     allocate: AllocateSettings = AllocateSettings()
     train: TrainSettings = TrainSettings()
     compress: CompressSettings = CompressSettings()
     aggregate: AggregateSettings = AggregateSettings()
+    options: dict[str, bool | int | float | str] = {}
+    """of the part that makes a method what it is, as in method.options.penalty=1; see `heteroselect methods NAME`"""
 
     @model_validator(mode="after")
     def _sums_fit(self) -> "MethodSettings":

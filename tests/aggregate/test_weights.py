@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from heteroselect.aggregate import ClientWeights
+from heteroselect.errors import HeteroSelectError
 from heteroselect.population import Population
 from heteroselect.select import Cohort
 
@@ -96,5 +97,24 @@ def test_one_of_everybody_is_one_of_all_clients_and_not_of_those_present():
     assert weigh(ClientWeights("everybody"), np.array([0.2, 0.9]), np.ones(2), clients=8).tolist() == [1 / 8, 1 / 8]
 
 
-def test_nobody_has_no_weight():
-    assert weigh(ClientWeights(), np.empty(0), np.empty(0)).size == 0
+@pytest.mark.parametrize("rule", [*RULES, "everybody", "data", "share"])
+def test_nobody_has_no_weight(rule):
+    assert weigh(ClientWeights(rule), np.empty(0), np.empty(0)).size == 0
+
+
+def test_by_data_those_heard_speak_for_their_examples():
+    # clients 3 and 0 hold 60 and 20 examples; the 120 of those not heard do not count
+    population = Population.new(np.array([20, 100, 20, 60]))
+    cohort = Cohort(np.array([3, 0]), np.full(2, 0.5))
+    assert_allclose(ClientWeights("data").of(np.array([0.1, 0.9]), cohort, population), [0.75, 0.25])
+
+
+def test_a_selection_that_says_how_much_each_speaks_for_is_taken_at_its_word():
+    cohort = Cohort(np.array([3, 0]), np.ones(2), share=np.array([0.75, 0.5]))
+    population = Population.new(np.full(4, 10))
+    assert ClientWeights("share").of(np.zeros(2), cohort, population).tolist() == [0.75, 0.5]
+
+
+def test_without_shares_there_is_nothing_to_go_by():
+    with pytest.raises(HeteroSelectError, match="speaks for"):
+        weigh(ClientWeights("share"), np.ones(2), np.ones(2))

@@ -71,6 +71,31 @@ def test_an_average_client_keeps_its_strict_ceiling_just_short_of_the_average():
     assert_allclose(Allocator(ceiling="strict").caps(1.0, means), [0.2])
 
 
+def test_the_means_of_some_clients_keep_what_is_known_of_rounds():
+    means = Means(
+        np.array([1e6, 2e6, 4e6]), np.array([0.1, 0.2, 0.3]), 10, 5.0, 10**6,
+        data=np.array([0.2, 0.3, 0.5]), norms=np.array([1.0, 2.0, 3.0]), share=np.array([0.1, 0.4, 0.5]),
+        past_norms=np.array([7.0, 6.0]), past_thetas=np.array([1.0, 0.2]),
+    )  # fmt: skip
+    some = means.only(np.array([2, 0]))
+    assert_allclose(some.computing, [3, 1])
+    assert_allclose(some.sending, [8, 32])  # 32 Mb
+    found = {name: getattr(some, name).tolist() for name in ("data", "norms", "share", "past_norms", "past_thetas")}
+    assert found == {
+        "data": [0.5, 0.2],
+        "norms": [3, 1],
+        "share": [0.5, 0.1],
+        "past_norms": [7, 6],
+        "past_thetas": [1, 0.2],
+    }
+    assert capped(1.0, 0.5).only(np.array([1])).share is None
+
+
+def test_real_bits_lengthen_what_is_sent():
+    means = dataclasses.replace(capped(1.0), real_bits=16)
+    assert_allclose(means.sending, capped(1.0).sending / 2)  # everything is sent, so positions cost nothing
+
+
 @pytest.mark.parametrize(
     ("density", "bits"),
     # h(θ)/θ; at ¼: (¼·2 + ¾·log₂ 4/3)/¼

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from heteroselect.data.batches import PADDING, Batches, augment, to_inputs
+from heteroselect.data.batches import PADDING, Batches, Ready, augment, to_inputs
 from heteroselect.data.examples import Examples, Pixels
 
 PLAIN = Pixels((0.5, 0.25), (0.25, 0.5), augment=False)
@@ -157,3 +157,32 @@ def test_every_epoch_has_an_order_of_its_own() -> None:
 def test_the_order_goes_by_the_generator() -> None:
     assert stream(20, 20, seed=1)()[1].tolist() == stream(20, 20, seed=1)()[1].tolist()
     assert stream(20, 20, seed=1)()[1].tolist() != stream(20, 20, seed=2)()[1].tolist()
+
+
+class InPlace(nn.Module):
+    def forward(self, x):
+        return x.mul_(2.0)
+
+
+def test_ready_inputs_are_made_once_and_forgotten_where_a_model_writes_on_them():
+    pixels = Pixels((0.5,), (0.25,), augment=False)
+    x = torch.arange(16, dtype=torch.uint8).view(1, 1, 4, 4)
+    ready, expected = Ready(pixels), to_inputs(x, pixels)
+    kept = []
+    for _ in range(3):
+        kept.append(ready.through(nn.Identity(), 0, x, "cpu"))
+        assert torch.equal(kept[-1], expected)
+    assert kept[1] is kept[2]
+    for _ in range(3):
+        assert torch.equal(ready.through(InPlace(), 1, x, "cpu"), 2 * expected)
+    assert torch.equal(ready.through(nn.Identity(), 0, x, "cpu"), expected)
+
+
+def test_ready_inputs_keep_to_their_budget():
+    pixels = Pixels((0.5,), (0.25,), augment=False)
+    ready = Ready(pixels, budget=100)
+    x = torch.zeros(1, 1, 4, 4, dtype=torch.uint8)
+    first = [ready.through(nn.Identity(), key, x, "cpu") for key in (0, 1)]
+    again = [ready.through(nn.Identity(), key, x, "cpu") for key in (0, 1)]
+    assert first[0] is again[0]
+    assert first[1] is not again[1]

@@ -64,8 +64,9 @@ class Nodes:
         return answers[::-1]  # in no order to rely on
 
 
-def small(**changes: Any) -> Experiment:
-    return prepare(settings_of("mnist", changes={**SMALL, **changes}))
+def small(method: str | None = None, **changes: Any) -> Experiment:
+    usual = {key: value for key, value in SMALL.items() if method is None or key != "method.score.batches"}
+    return prepare(settings_of("mnist", method=method, changes={**usual, **changes}))
 
 
 def judge(experiment: Experiment) -> Simulator:

@@ -27,7 +27,7 @@ class Empty:
 def context(tmp_path: Path) -> SimpleNamespace:
     config = settings_of("mnist", changes={"clients": 3, "selected": 2, "rounds": 1})
     RunFolder.create(tmp_path / "run", to_toml(config)).close()
-    run = {"config": to_toml(config), "out": str(tmp_path / "run"), "work": str(tmp_path), "token": "a"}
+    run = {"config": to_toml(config), "out": str(tmp_path / "run"), "work": str(tmp_path), "token": "a", "method": ""}
     return SimpleNamespace(run_config={**run, "timeout": 0.1})
 
 

@@ -2,14 +2,17 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
-from heteroselect import flower
+from heteroselect import flower, methods
 from heteroselect.cli import app
+from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.app import _experiment
 from heteroselect.flower.command import _config
-from heteroselect.flower.conduct import Plan
+from heteroselect.flower.plan import Plan
 from heteroselect.run import resume
 
 
@@ -18,10 +21,21 @@ def run(*words: str) -> None:
 
 
 def test_a_cohort_larger_than_the_clients_becomes_all_of_them():
-    assert _config("mnist", None, None, None, clients=3).selected == 3
-    assert _config("mnist", None, None, None, clients=30).selected == 10
-    assert _config("mnist", None, ["selected=2"], None, clients=3).selected == 2
-    assert _config("mnist", None, None, None, clients=None).clients == 100
+    assert _config("mnist", None, None, None, clients=3)[0].selected == 3
+    assert _config("mnist", None, None, None, clients=30)[0].selected == 10
+    assert _config("mnist", None, ["selected=2"], None, clients=3)[0].selected == 2
+    assert _config("mnist", None, None, None, clients=None)[0].clients == 100
+
+
+def test_a_method_of_ones_own_goes_by_its_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = "from dataclasses import replace\nfrom heteroselect import methods\n"
+    (tmp_path / "mine.py").write_text(source + "mine = replace(methods.get('fedavg'), name='mine')\n")
+    config, file = _config("mnist", "mine.py:mine", None, None, clients=3)
+    assert (config.method.name, file) == ("mine", f"{tmp_path}/mine.py:mine")
+    here = _experiment(to_toml(config), file)
+    assert here.method == replace(methods.get("fedavg"), name="mine")
+    assert here.config.method == config.method
 
 
 def test_more_nodes_than_clients_and_simulated_links_that_are_measured_are_refused(tmp_path, monkeypatch):
@@ -35,7 +49,7 @@ def test_more_nodes_than_clients_and_simulated_links_that_are_measured_are_refus
 
 
 def test_a_run_on_flower_is_resumed_on_flower(tmp_path):
-    plan = Plan.new("deploy", 3, tls=True, timeout=5.0)
+    plan = Plan("deploy", "abc", 3, tls=True, timeout=5.0)
     plan.write(tmp_path)
     assert Plan.read(tmp_path) == plan
     (tmp_path / "config.toml").write_text("rounds = 2\n")

@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from flwr.app import Message
 
 from heteroselect.experiment import prepare
 from heteroselect.flower.keys import make_node_key
 from heteroselect.flower.processes import Flower, Tls
-from heteroselect.flower.records import Header
+from heteroselect.flower.records import PAYLOAD, Header, to_array
 from heteroselect.flower.reply import reply
-from heteroselect.folder import read_rounds, read_summary, whole_rounds
+from heteroselect.folder import finished, read_rounds, read_summary, whole_rounds
 from heteroselect.run import play, settings_of
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
@@ -87,6 +88,55 @@ def test_with_tls_the_bits_are_the_same_and_a_node_without_a_registered_key_is_r
     assert read_rounds(out) == play(here, None, threads=1).rounds
     assert "SuperNode ID" not in said
     assert "Failed to initialize the connection" in said, said
+
+
+SPOILED = """
+from dataclasses import replace
+from heteroselect import client, methods
+
+whole = client.Client.send
+
+def send(self, *arguments):
+    upload, pending = whole(self, *arguments)
+    return (replace(upload, payload=bytes(100)) if self.id == 1 else upload), pending
+
+client.Client.send = send
+
+def mine(settings):
+    return replace(methods.build(settings), name="mine")
+"""
+
+
+def test_a_node_that_sends_garbage_does_no_harm_and_an_interrupted_run_goes_on(tmp_path, nodes_of, stage_on):
+    """The garbage comes with a method of one's own, whose file the nodes load as well."""
+    out, file = tmp_path / "run", tmp_path / "spoiled.py"
+    file.write_text(SPOILED)
+    options = ["--nodes", "2", "--rounds", "2", "--method", f"{file}:mine", "--set", "simulate.checkpoint_rounds=1"]
+    with deployed(out, *options) as process:
+        wait_for(lambda: out.is_dir() and len(whole_rounds(out)) == 1, process)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert f"`heteroselect flower resume {out}` goes on" in errors
+    assert not finished(out)
+    command = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = read_rounds(out)
+    assert [[(event["client"], event["kind"]) for event in line["events"]] for line in lines] == [[(1, "rejected")]] * 2
+
+    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 2}))
+    nodes = nodes_of(here, tmp_path / "memory")
+    nodes.spoil = spoil
+    theirs = play(here, None, threads=1, stage=stage_on(here, nodes))
+    assert json.loads(done.stdout)["model_sha256"] == theirs.summary["model_sha256"]
+    assert lines == theirs.rounds
+
+
+def spoil(message: Message) -> Message:
+    if Header.read(message.content).client == 1 and PAYLOAD in message.content:
+        message.content[PAYLOAD] = to_array(bytes(100))
+    return message
 
 
 def stranger(out: Path, tmp_path: Path) -> str:

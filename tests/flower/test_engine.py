@@ -9,6 +9,7 @@ import pytest
 import torch
 from flwr.app import ConfigRecord, Message
 
+from heteroselect import methods
 from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel
@@ -31,6 +32,16 @@ def test_a_run_is_the_simulators_to_the_bit_however_many_nodes_carry_it(tmp_path
     assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
 
 
+@pytest.mark.parametrize("name", list(methods.REGISTRY))
+def test_every_method_runs_unchanged_to_the_simulators_bits(tmp_path, name, nodes_of, small, stage_on):
+    """Also those that keep state at the client, send more than the model down, or select after training."""
+    experiment = small(method=name, rounds=3)
+    mine = play(experiment, None, threads=1, stage=stage_on(experiment, nodes_of(experiment, tmp_path)))
+    theirs = play(experiment, None, threads=1)
+    assert mine.rounds == theirs.rounds
+    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+
+
 def test_batch_norm_statistics_come_back_from_the_clients(tmp_path, nodes_of, small, judge):
     experiment = small(**{"model.name": "resnet9", "clients": 3, "selected": 2, "method.compress.curvature_layers": 0})
     weights, request = experiment.weights, Calibrate(1, 1, 2, 8)
@@ -39,9 +50,9 @@ def test_batch_norm_statistics_come_back_from_the_clients(tmp_path, nodes_of, sm
         mine = engine.calibrate(weights, request)
         nodes.lose = lambda message: True
         assert engine.calibrate(weights, request) == weights.buffers
-    model = FlatModel(experiment.module)
-    model.load(weights)
-    theirs = experiment.clients()[1].calibrate(request, model, experiment.task)
+        model = FlatModel(experiment.module)
+        model.load(weights)
+        theirs = experiment.clients()[1].calibrate(request, model, experiment.task)
     assert mine.keys() == theirs.keys()
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
     assert any(not torch.equal(mine[name], weights.buffers[name]) for name in mine)
@@ -124,7 +135,7 @@ def test_an_answer_in_anothers_name_or_of_another_run_does_not_count(tmp_path, n
 
     nodes.spoil = spoil
     with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
-        uploads = engine.train(experiment.weights, [Order(k, 1, 0.1, 0.5, 0.9) for k in range(5)])
+        uploads = engine.train(experiment.weights, [Order(k, 1, 0.1, 0.5, 0.9, 4) for k in range(5)], {})
     assert [upload.client for upload in uploads] == [0, 2, 4]
 
 
@@ -179,13 +190,13 @@ def test_a_client_without_a_node_is_waited_for_and_then_named(tmp_path, nodes_of
 def test_one_that_cannot_is_missing_and_where_nobody_can_the_run_ends(tmp_path, refusing, nodes_of, small, judge):
     experiment = small()
     nodes = nodes_of(experiment, tmp_path)
-    orders = [Order(k, 1, 1e38 if k in refusing else 0.1, 0.5, 0.9) for k in range(3)]
+    orders = [Order(k, 1, 1e38 if k in refusing else 0.1, 0.5, 0.9, 4) for k in range(3)]
     with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
         if len(refusing) == 3:
             with pytest.raises(HeteroSelectError, match="training diverged at client 0"):
-                engine.train(experiment.weights, orders)
+                engine.train(experiment.weights, orders, {})
         else:
-            assert [upload.client for upload in engine.train(experiment.weights, orders)] == [0, 2]
+            assert [upload.client for upload in engine.train(experiment.weights, orders, {})] == [0, 2]
 
 
 def test_each_measurement_of_an_uplink_counts_once_and_is_remembered(tmp_path, nodes_of, small, judge):

@@ -4,25 +4,28 @@ import numpy as np
 import pytest
 
 from heteroselect import methods
-from heteroselect.client import Pending
+from heteroselect.client import Learnt, Pending
 from heteroselect.compress import Update
+from heteroselect.compress.update import Values
 from heteroselect.flower.memory import Memory
 from heteroselect.flower.records import Settled
+from heteroselect.messages import Order
 
 METHOD, NOW = methods.get("heteroselect"), 9
 
 
-def pending(value: float) -> Pending:
+def pending(round: int, value: float, shift: Values | None = None) -> Pending:
     """Two of four coordinates of v = (value, …) are sent."""
     v = np.full(4, value, np.float32)
     sent = Update(4, np.array([0, 2]), v[[0, 2]])
-    return Pending(sent, {"memory": v}, {"mask": np.full(1, value, np.float32)}, 0.5)
+    order = Order(3, round, 0.1, 0.5, 0.5, 10)
+    return Pending(sent, {"memory": v}, {"mask": np.full(1, value, np.float32)}, order, {}, shift)
 
 
 def test_a_used_upload_leaves_the_decayed_rest(tmp_path):
     memory = Memory(tmp_path, "run", 3)
     assert memory.settle([], 0, METHOD, NOW) == {}
-    memory.wait(1, pending(2.0))
+    memory.wait(pending(1, 2.0))
     kept = memory.settle([Settled(1, True)], 0, METHOD, NOW)
     np.testing.assert_array_equal(kept["memory"], [0, 1, 0, 1])
     np.testing.assert_array_equal(kept["mask"], [2])
@@ -31,17 +34,17 @@ def test_a_used_upload_leaves_the_decayed_rest(tmp_path):
 
 def test_an_upload_that_was_not_used_is_kept_whole(tmp_path):
     memory = Memory(tmp_path, "run", 3)
-    memory.wait(1, pending(2.0))
+    memory.wait(pending(1, 2.0))
     np.testing.assert_array_equal(memory.settle([Settled(1, False)], 0, METHOD, NOW)["memory"], [2, 2, 2, 2])
 
 
 def test_rounds_that_the_server_fell_back_behind_have_not_happened(tmp_path):
     memory = Memory(tmp_path, "run", 3)
-    memory.wait(1, pending(2.0))
+    memory.wait(pending(1, 2.0))
     memory.settle([Settled(1, True)], 0, METHOD, NOW)
-    memory.wait(4, pending(8.0))
+    memory.wait(pending(4, 8.0))
     memory.settle([Settled(1, True), Settled(4, True)], 2, METHOD, NOW)
-    memory.wait(5, pending(6.0))
+    memory.wait(pending(5, 6.0))
     np.testing.assert_array_equal(memory.settle([Settled(1, True)], 2, METHOD, NOW)["memory"], [0, 1, 0, 1])
     assert memory.settle([], 0, METHOD, NOW) == {}
 
@@ -49,14 +52,14 @@ def test_rounds_that_the_server_fell_back_behind_have_not_happened(tmp_path):
 def test_what_no_checkpoint_needs_is_removed(tmp_path):
     memory = Memory(tmp_path, "run", 3)
     for round in range(1, 6):
-        memory.wait(round, pending(float(round)))
+        memory.wait(pending(round, float(round)))
         memory.settle([Settled(round, True)], max(0, round - 2), METHOD, NOW)
     assert sorted(path.name for path in memory.folder.iterdir()) == ["000003.kept", "000004.kept", "000005.kept"]
 
 
 def test_a_kill_between_writing_and_removing_changes_nothing(tmp_path):
     memory = Memory(tmp_path, "run", 3)
-    memory.wait(1, pending(2.0))
+    memory.wait(pending(1, 2.0))
     before = (memory.folder / "000001.pending").read_bytes()
     memory.settle([Settled(1, True)], 0, METHOD, NOW)
     (memory.folder / "000001.pending").write_bytes(before)
@@ -65,7 +68,7 @@ def test_a_kill_between_writing_and_removing_changes_nothing(tmp_path):
 
 
 def test_runs_and_clients_do_not_mix_and_names_stay_in_the_folder(tmp_path):
-    Memory(tmp_path, "../../a", 1).wait(1, pending(2.0))
+    Memory(tmp_path, "../../a", 1).wait(pending(1, 2.0))
     assert Memory(tmp_path, "b", 1).settle([Settled(1, True)], 0, METHOD, NOW) == {}
     assert Memory(tmp_path, "../../a", 2).settle([Settled(1, True)], 0, METHOD, NOW) == {}
     assert [path.parent for path in tmp_path.iterdir()] == [tmp_path]
@@ -73,7 +76,7 @@ def test_runs_and_clients_do_not_mix_and_names_stay_in_the_folder(tmp_path):
 
 def test_damage_is_said(tmp_path):
     memory = Memory(tmp_path, "run", 3)
-    memory.wait(1, pending(2.0))
+    memory.wait(pending(1, 2.0))
     (memory.folder / "000001.pending").write_bytes(b"nothing")
     with pytest.raises(ValueError, match="is damaged"):
         memory.settle([Settled(1, True)], 0, METHOD, NOW)
@@ -81,10 +84,35 @@ def test_damage_is_said(tmp_path):
 
 def test_what_is_still_on_its_way_stays_while_the_same_round_asks_for_more(tmp_path):
     memory = Memory(tmp_path, "run", 3)
-    memory.wait(1, pending(2.0))
+    memory.wait(pending(1, 2.0))
     memory.settle([Settled(1, True)], 0, METHOD, 2)
-    memory.wait(2, pending(4.0))
+    memory.wait(pending(2, 4.0))
     kept = memory.settle([Settled(1, True)], 0, METHOD, 2)
     np.testing.assert_array_equal(kept["memory"], [0, 1, 0, 1])
     kept = memory.settle([Settled(1, True), Settled(2, True)], 0, METHOD, 3)
     np.testing.assert_array_equal(kept["memory"], [0, 2, 0, 2])
+
+
+def test_what_is_held_waits_for_its_round_and_no_longer(tmp_path):
+    memory, order = Memory(tmp_path, "run", 3), Order(3, 2, 0.1, 0.5, 0.5, 10, hold=True)
+    held = Learnt(order, np.arange(4, dtype=np.float32), {"norm": 3.5}, np.ones(4, np.float32))
+    memory.hold(held, b"a model")
+    memory.settle([], 0, METHOD, 2)
+    found, model = memory.held(2)
+    assert (found.order, found.report, model) == (order, {"norm": 3.5}, b"a model")
+    np.testing.assert_array_equal(found.delta, held.delta)
+    np.testing.assert_array_equal(found.shift, held.shift)
+    memory.settle([Settled(2, False)], 0, METHOD, 3)
+    assert memory.held(2) is None
+    assert memory.settle([Settled(2, False)], 0, METHOD, 3) == {}
+
+
+def test_what_other_parts_kept_stays_when_an_upload_is_settled(tmp_path):
+    """A drift's own array was kept in round 1; the upload of round 2, which was lost, does not touch it."""
+    memory, method = Memory(tmp_path, "run", 3), methods.get("scaffold")
+    memory.wait(pending(1, 2.0, np.zeros(4, np.float32)))
+    first = memory.settle([Settled(1, True)], 0, method, 2)
+    memory.wait(pending(2, 4.0, np.zeros(4, np.float32)))
+    second = memory.settle([Settled(1, True), Settled(2, False)], 0, method, 3)
+    assert set(first) == set(second) >= {"control"}
+    np.testing.assert_array_equal(first["control"], second["control"])

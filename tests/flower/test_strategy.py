@@ -1,6 +1,7 @@
 """HeteroSelectStrategy in Flower's own loop, over a grid of this process: the simulator's bits again."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,8 +12,11 @@ from flwr.app import ArrayRecord, Error, Message, MetricRecord
 from torch import nn
 
 import heteroselect
+from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import HeteroSelectStrategy, answer
+from heteroselect.method import Method
+from heteroselect.settings import MethodSettings
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flower"
 CLIENTS, ROUNDS = 5, 3
@@ -30,11 +34,15 @@ def data(client: int, count: int = 60) -> tuple[np.ndarray, np.ndarray]:
     return x, (x[:, 0] + 0.3 * client > 0).astype(np.int64) + (x[:, 1] > 0)
 
 
+def tuned(settings: MethodSettings) -> Method:
+    return replace(methods.build(settings), name="tuned", weigh=methods.get("fedavg").weigh)
+
+
 class Grid:
     """Flower's grid, with the clients' code behind it."""
 
-    def __init__(self, memory: Path, failing: int | None = None) -> None:
-        self.memory, self.failing, self.answers = memory, failing, {}
+    def __init__(self, memory: Path, failing: int | None = None, **own) -> None:
+        self.memory, self.failing, self.answers, self.own = memory, failing, {}, own
 
     def get_node_ids(self):
         return [70 + client for client in reversed(range(CLIENTS))]
@@ -49,7 +57,8 @@ class Grid:
                 self.answers[number] = Message(Error(0, "out of memory"), reply_to=message)
             else:
                 context = SimpleNamespace(node_config={"partition-id": client})
-                self.answers[number] = answer(message, context, model=network, data=data(client), memory=self.memory)
+                own = {"model": network, "data": data(client), "memory": self.memory, **self.own}
+                self.answers[number] = answer(message, context, **own)
             numbers.append(number)
         return numbers
 
@@ -68,11 +77,20 @@ def started(grid: Grid, **more):
     return strategy, result
 
 
-def test_the_same_bits_as_the_simulator(tmp_path):
-    strategy, result = started(Grid(tmp_path))
+@pytest.mark.parametrize("method", ["heteroselect", "optimal-client-sampling", tuned], ids=["paper", "after", "own"])
+def test_the_same_bits_as_the_simulator(tmp_path, method):
+    """Also of a method that selects after training, and of one's own."""
+    own = {} if isinstance(method, str) else {"method": method}
+    strategy, result = started(Grid(tmp_path, **own), method=method)
     changes = {**CHANGES, "selected": 2, "rounds": ROUNDS, "seed": 5}
-    own = {"model": network(), "data": [data(client) for client in range(CLIENTS)], "test": data(9)}
-    theirs = heteroselect.run({}, settings=changes, **own)
+    theirs = heteroselect.run(
+        {},
+        settings=changes,
+        method=method,
+        model=network(),
+        data=[data(client) for client in range(CLIENTS)],
+        test=data(9),
+    )
     assert [record.selected for record in strategy.records] == [line["selected"] for line in theirs.rounds]
     assert [record.bytes.up_clients for record in strategy.records] == [
         line["bytes_up_clients"] for line in theirs.rounds
@@ -81,6 +99,11 @@ def test_the_same_bits_as_the_simulator(tmp_path):
     assert mine.keys() == theirs.model.keys()
     assert all(torch.equal(mine[name], theirs.model[name]) for name in mine)
     assert result.train_metrics_clientapp[1]["bytes-up"] == theirs.rounds[0]["bytes_up"]
+
+
+def test_a_client_that_does_not_know_the_method_says_so(tmp_path):
+    with pytest.raises(HeteroSelectError, match=r"method: 'tuned' is not one of ours; hand it to `answer`"):
+        started(Grid(tmp_path), method=tuned)
 
 
 def test_a_client_that_fails_is_missing_and_the_round_goes_on(tmp_path):

@@ -45,10 +45,10 @@ def test_every_task_starts_from_the_weights_it_was_sent():
     with simulator(threads=1) as engine:
         weights = FlatModel(nn.Linear(3, 2)).weights()
         before = weights.sha256()
-        orders = [Order(k, 1, rate=0.1, density=1.0, beta=1.0) for k in (0, 1)]
-        together = engine.train(weights, orders)
+        orders = [Order(k, 1, rate=0.1, density=1.0, beta=1.0, steps=50) for k in (0, 1)]
+        together = engine.train(weights, orders, {})
         assert not engine.kept, "nothing is kept before it is known what arrived"
-        alone = engine.train(weights, orders[1:])
+        alone = engine.train(weights, orders[1:], {})
     assert together[1].payload == alone[0].payload
     assert weights.sha256() == before
 

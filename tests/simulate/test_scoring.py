@@ -17,14 +17,16 @@ from heteroselect.streams import Streams
 TASK = Task(nn.functional.cross_entropy, None)
 
 
-def clients(count: int) -> list[Client]:
+def clients(count: int, width: int = 7, sizes: tuple[int, int] = (5, 60)) -> list[Client]:
     rng = np.random.default_rng(0)
-    sizes = rng.integers(5, 60, count)
+    examples = rng.integers(*sizes, count)
     return [
         Client(
-            k, Examples(torch.from_numpy(rng.normal(size=(n, 7)).astype(np.float32)), torch.arange(n) % 3), Streams(1)
+            k,
+            Examples(torch.from_numpy(rng.normal(size=(n, width)).astype(np.float32)), torch.arange(n) % 3),
+            Streams(1),
         )
-        for k, n in enumerate(sizes)
+        for k, n in enumerate(examples)
     ]
 
 
@@ -36,13 +38,25 @@ def everyone(scoring: Scoring, asked: list[Question], model: FlatModel) -> list[
     return [loss for part in scoring.split(asked) for loss in scoring.answer(part, model)]
 
 
-def test_blocks_give_the_bits_of_single_answers():
-    people, model = clients(34), FlatModel(nn.Sequential(nn.Linear(7, 9), nn.Tanh(), nn.Linear(9, 3)))
+@pytest.mark.parametrize("widths", [(7, 9), (64, 32), (784, 10), (5, 3)])
+@pytest.mark.parametrize("examples", [(5, 60), (64, 65)])
+def test_blocks_give_the_bits_of_single_answers_or_are_not_used(widths, examples):
+    """Whether they do is a matter of the processor's kernels; what may not happen is that they do not and are used."""
+    wide, narrow = widths
+    people, model = clients(34, wide, examples), FlatModel(nn.Sequential(nn.Linear(wide, narrow), nn.Tanh()))
     scoring, asked = Scoring(people, TASK), questions(range(34))
     assert [len(part) for part in scoring.split(asked)] == [10, 10, 10, 4]
-    for _ in range(2):  # checked, and then believed
+    for _ in range(4):  # checked, and then believed
         assert everyone(scoring, asked, model) == [people[q.client].loss(q, model, TASK) for q in asked]
         model.vector.mul_(1.5)
+
+
+def test_blocks_are_used_for_mnist():
+    """28 × 28 pixels, ten classes, 256 examples a client."""
+    people, model = clients(20, 784, (600, 601)), FlatModel(nn.Linear(784, 10))
+    scoring, asked = Scoring(people, TASK), questions(range(20), batches=8, size=32)
+    assert everyone(scoring, asked, model) == [people[q.client].loss(q, model, TASK) for q in asked]
+    assert scoring.fits
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ def trained_together(monkeypatch):
     rows = []
     original = engine.Simulator._train_together
 
-    def counted(self, weights, orders):
-        uploads = original(self, weights, orders)
+    def counted(self, weights, orders, shared):
+        uploads = original(self, weights, orders, shared)
         rows.append(len(orders) if uploads is not None else 0)
         return uploads
 
@@ -59,6 +59,30 @@ def test_the_bits_are_those_of_training_one_by_one(monkeypatch, trained_together
     matrix, single = both(monkeypatch, model=factory, data=points(width), settings=changes)
     assert trained_together  # tried at least
     assert matrix.model_sha256 == single.model_sha256
+    assert matrix.rounds == single.rounds
+
+
+@pytest.mark.parametrize("method", ["oort", "heteroselect"])
+def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypatch, trained_together, method):
+    """To the bit: oort goes by them, and so does the paper's score where nobody is asked."""
+    changes = {"rounds": 8, "method.train.steps": 10, "method.train.batch": 32}
+    changes |= {"method.score.mode": "stale"} if method == "heteroselect" else {}
+    arguments = {"data": None, "method": method, "threads": 2, "settings": {**changes, "clients": 20, "selected": 6}}
+    reports = []
+    original = engine.Simulator.train
+
+    def noting(self, weights, orders, shared):
+        uploads = original(self, weights, orders, shared)
+        reports.append([dict(upload.report) for upload in uploads])
+        return uploads
+
+    monkeypatch.setattr(engine.Simulator, "train", noting)
+    matrix = heteroselect.run("mnist", **arguments)
+    seen, reports[:] = list(reports), []
+    assert set(trained_together) == {6}
+    monkeypatch.setattr(engine, "SMALL", 0)
+    single = heteroselect.run("mnist", **arguments)
+    assert seen == reports
     assert matrix.rounds == single.rounds
 
 
@@ -132,7 +156,7 @@ def test_a_difference_in_one_bit_is_noticed(bend):
     cohort = Together(model, 2)
     x, y = torch.randn(2, 6, 12), torch.randint(0, 4, (2, 6))
 
-    def graph(parameters, inputs, targets):
+    def graph(weight, bias, last, last_bias, inputs, targets):
         gradients, losses = [], []
         for row in range(2):
             single.vector.copy_(cohort.vector[row])
@@ -140,7 +164,7 @@ def test_a_difference_in_one_bit_is_noticed(bend):
             gradients.append(single.gradient.clone())
         if bend:
             gradients[1][3] = torch.nextafter(gradients[1][3], torch.tensor(9.0))
-        return cohort._views(torch.stack(gradients)), torch.stack(losses)
+        return (*cohort._views(torch.stack(gradients)), torch.stack(losses))
 
     cohort._graph = graph
     assert cohort.fits(loss, x, y) is not bend

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from heteroselect.errors import HeteroSelectError
 from heteroselect.population import Population, Reals
 from heteroselect.select.cohort import Cohort
 
@@ -13,12 +14,13 @@ from heteroselect.select.cohort import Cohort
 class ClientWeights:
     """rule `score` is eq. 13, `uniform` its ablation, `inverse` weighs each client by one over its inclusion
     weight, so that the preference of the selection is undone (normalised, so with a small bias left). `everybody`
-    gives each 1/K, as one of all clients and not of those present (EF21).
+    gives each 1/K, as one of all clients and not of those present (EF21). `data` is FedAvg's n_k/Σn over those heard
+    (McMahan et al., AISTATS 2017), `share` what the selection itself says that each speaks for.
 
     `floor` δ adds δ·max S to every score: a client that was asked is then never asked in vain.
     """
 
-    rule: Literal["score", "uniform", "inverse", "everybody"] = "score"
+    rule: Literal["score", "uniform", "inverse", "everybody", "data", "share"] = "score"
     floor: float = 0.0
 
     def of(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
@@ -27,6 +29,14 @@ class ClientWeights:
             return scores
         if self.rule == "everybody":
             return np.full(len(scores), 1 / len(population))
+        if self.rule == "share":
+            if cohort.share is None:
+                raise HeteroSelectError(
+                    "method.aggregate.weights: share is allowed where the selection says whom each client speaks for."
+                )
+            return cohort.share
+        if self.rule == "data":
+            return _normalised(population.sizes[cohort.ids].astype(np.float64))
         if self.rule == "score":
             return _normalised(scores + self.floor * scores.max())
         if self.rule == "inverse":

@@ -16,7 +16,12 @@ BITS = 32  # of a value, as the paper counts; its position is free there
 
 @dataclass(frozen=True)
 class Means:
-    """What clients have to send with: bit/s, seconds a local step, and the round's time budget."""
+    """What clients have to send with: bit/s, seconds a local step, and the round's time budget.
+
+    The rest is for allocators that go by more than that, where the server knows it: of each client its part of all
+    `data`, the length of its last update (`norms`, NaN before it) and how much it speaks for (`share`); of each round
+    so far the length of an update (`past_norms`) and the density θ_t (`past_thetas`).
+    """
 
     bandwidth: Reals
     step_seconds: Reals
@@ -26,10 +31,32 @@ class Means:
     """N, the coordinates of an update."""
     real_bits: int | None = None
     """Bits of a value where the ceiling counts real ones, position included; None counts as the paper does."""
+    data: Reals | None = None
+    norms: Reals | None = None
+    share: Reals | None = None
+    past_norms: Reals | None = None
+    past_thetas: Reals | None = None
 
     def only(self, ids: Counts) -> "Means":
         """Those of some clients."""
-        return replace(self, bandwidth=self.bandwidth[ids], step_seconds=self.step_seconds[ids])
+        return replace(
+            self,
+            bandwidth=self.bandwidth[ids],
+            step_seconds=self.step_seconds[ids],
+            data=None if self.data is None else self.data[ids],
+            norms=None if self.norms is None else self.norms[ids],
+            share=None if self.share is None else self.share[ids],
+        )
+
+    @property
+    def computing(self) -> Reals:
+        """Seconds of local training."""
+        return self.steps * self.step_seconds
+
+    @property
+    def sending(self) -> Reals:
+        """Seconds that a whole update is on its way up."""
+        return self.bits(1.0) * self.size / self.bandwidth
 
     def bits(self, theta: float) -> float:
         """What a kept coordinate takes of the link."""

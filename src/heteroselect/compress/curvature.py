@@ -16,7 +16,7 @@ from torch import Tensor
 from heteroselect.compress.topk import Rounding, kept_count, top_positions
 from heteroselect.compress.update import Positions, Update, Values
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import FlatModel, Layout, Span
+from heteroselect.flat import FlatModel, Layout, Span, flattened
 from heteroselect.population import Reals
 
 _NO_CURVATURE = (
@@ -150,7 +150,7 @@ def hutchinson(
         by_view = {id(view): z for view, z in zip(mine, signs, strict=True)}
         for start, view, column in zip(total, wanted, columns, strict=True):
             if column is not None:
-                total[start] += (by_view[id(view)] * column).flatten().cpu() / probes
+                total[start] += flattened(by_view[id(view)] * column, view).cpu() / probes
     return {
         span: torch.cat([part for start, part in total.items() if span.start <= start < span.stop]).abs().numpy()
         for span in spans

@@ -24,6 +24,7 @@ from heteroselect.flat import FlatModel
 from heteroselect.flower.engine import FlowerEngine, GridPost
 from heteroselect.flower.reply import Site, default_memory, reply
 from heteroselect.folder import RunFolder, locked, write_whole
+from heteroselect.methods import own
 from heteroselect.run import choose_threads, play
 from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
@@ -38,12 +39,14 @@ client = ClientApp()
 
 
 @lru_cache(maxsize=2)
-def _experiment(text: str, notes: Path | None = None) -> Experiment:
+def _experiment(text: str, method: str, notes: Path | None = None) -> Experiment:
     """A node writes down that the model draws no random numbers: to find it out takes longer than most answers, and
-    each message starts a new process."""
+    each message starts a new process. `method` is FILE.py:NAME where it is the user's own."""
     note = notes / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.draws-none" if notes else None
     known = Draws() if note and note.exists() else None
-    experiment = prepare(load(tomllib.loads(text), methods=methods.SETTINGS), draws=known)
+    mine = own.load(method) if method else None
+    config = load(tomllib.loads(text), methods=methods.SETTINGS, own=mine is not None)
+    experiment = prepare(config, method=mine, draws=known)
     if note and known is None and experiment.task.draws == Draws():
         note.parent.mkdir(parents=True, exist_ok=True)
         note.touch()
@@ -51,24 +54,24 @@ def _experiment(text: str, notes: Path | None = None) -> Experiment:
 
 
 @lru_cache(maxsize=2)
-def _site(text: str, place: int, places: int, memory: str) -> Site:
+def _site(text: str, method: str, place: int, places: int, memory: str) -> Site:
     """Kept between messages where the process is, as in Ray's actors."""
     folder = Path(memory) if memory else default_memory()
-    experiment = _experiment(text, folder)
+    experiment = _experiment(text, method, folder)
     there = {one.id: one for one in experiment.clients() if one.id % places == place}
-    return Site(there, _model(text, folder), experiment.task, experiment.method, folder)
+    return Site(there, _model(text, method, folder), experiment.task, experiment.method, folder)
 
 
 @lru_cache(maxsize=2)
-def _model(text: str, notes: Path) -> FlatModel:
-    return FlatModel(_experiment(text, notes).module)
+def _model(text: str, method: str, notes: Path) -> FlatModel:
+    return FlatModel(_experiment(text, method, notes).module)
 
 
 def answer(message: Message, context: Context) -> Message:
     node, run = context.node_config, context.run_config
     place, places = int(node["partition-id"]), int(node["num-partitions"])
     memory = str(node.get("memory") or run["memory"])
-    return reply(message, _site(str(run["config"]), place, places, memory))
+    return reply(message, _site(str(run["config"]), str(run["method"]), place, places, memory))
 
 
 client.train()(answer)
@@ -82,7 +85,8 @@ def main(grid: Grid, context: Context) -> None:
     work = Path(str(run["work"]))
     write_whole(work / PID, str(os.getpid()).encode())
     try:
-        serve(grid, str(run["config"]), Path(str(run["out"])), str(run["token"]), float(run["timeout"]))
+        experiment = _experiment(str(run["config"]), str(run["method"]))
+        serve(grid, experiment, Path(str(run["out"])), str(run["token"]), float(run["timeout"]))
     except HeteroSelectError as error:
         write_whole(work / ERROR, str(error).encode())
         raise
@@ -98,9 +102,8 @@ def main(grid: Grid, context: Context) -> None:
 server.main()(main)
 
 
-def serve(grid: Any, text: str, path: Path, token: str, timeout: float) -> None:
-    experiment, threads = _experiment(text), choose_threads(None)
-    links = experiment.world.links
+def serve(grid: Any, experiment: Experiment, path: Path, token: str, timeout: float) -> None:
+    threads, links = choose_threads(None), experiment.world.links
 
     def stage(progress: Progress) -> FlowerEngine:
         judge = Simulator(

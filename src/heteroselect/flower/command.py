@@ -1,24 +1,30 @@
 """heteroselect flower: simulate · deploy · resume. Flower itself is imported only when one of them is used."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from heteroselect import methods
 from heteroselect.config import load, parse_changes, to_toml
 from heteroselect.errors import HeteroSelectError
+from heteroselect.experiment import named_after
 from heteroselect.flower import require_flower
+from heteroselect.flower.plan import Plan, new_token
 from heteroselect.folder import CONFIG, RunFolder, finished, numbered
+from heteroselect.methods import own
 from heteroselect.run import refuse_measured_links, settings_of
 from heteroselect.settings import Config
+from heteroselect.terminal import err, print_result, terminable, watching
 
 app = typer.Typer(help="Run on Flower: simulated by Ray, or deployed as SuperLink and SuperNodes.")
 
 Preset = Annotated[str, typer.Argument(help="A preset, or the path of a TOML file.")]
 Rounds = Annotated[int | None, typer.Option(help="The horizon T of all schedules.")]
 Seed = Annotated[int | None, typer.Option(help="The seed of every random number.")]
-Name = Annotated[str | None, typer.Option("--method", help="A method's name; see `heteroselect methods`.")]
+Name = Annotated[
+    str | None, typer.Option("--method", help="A method's name, see `heteroselect methods`; or your own, FILE.py:NAME.")
+]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting.")]
 DataDir = Annotated[Path | None, typer.Option(help="Where the data sets lie.")]
 Timeout = Annotated[float, typer.Option(help="Seconds that a round waits for the answers of its clients.")]
@@ -42,9 +48,10 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Run on Flower's simulation engine (Ray): the simulator's bits, on as many cores and machines as Ray has."""
-    config = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
+    config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
     refuse_measured_links(config)
-    _run("simulate", config, config.clients, False, timeout, out_dir, as_json=as_json, quiet=quiet)
+    plan = Plan("simulate", new_token(), config.clients, False, timeout, mine)
+    _run(plan, config, out_dir, as_json=as_json, quiet=quiet)
 
 
 @app.command()
@@ -64,10 +71,10 @@ def deploy(
     quiet: Quiet = False,
 ) -> None:
     """Run on a SuperLink and SuperNodes of its own, real processes that talk over the loopback."""
-    config = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients or nodes)
+    config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients or nodes)
     if nodes > config.clients:
         raise HeteroSelectError(f"--nodes: allowed is at most one for each of the {config.clients} clients.")
-    _run("deploy", config, nodes, tls, timeout, out_dir, as_json=as_json, quiet=quiet)
+    _run(Plan("deploy", new_token(), nodes, tls, timeout, mine), config, out_dir, as_json=as_json, quiet=quiet)
 
 
 @app.command()
@@ -78,59 +85,53 @@ def resume(
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits."""
     require_flower()
-    from heteroselect.flower.conduct import Plan
-
     plan = Plan.read(folder)
     if finished(folder):
         raise HeteroSelectError(f"flower resume: the run in {folder} has finished; `heteroselect show` shows it.")
-    config = load(folder / CONFIG, methods=methods.SETTINGS)
+    config = load(folder / CONFIG, methods=methods.SETTINGS, own=bool(plan.method))
     _conduct(folder, config, plan, as_json=as_json, quiet=quiet)
 
 
-def _config(preset: str, method: str | None, set_: list[str] | None, data_dir: Path | None, **given: Any) -> Config:
-    """As for `heteroselect run`; a cohort larger than the number of clients becomes all of them."""
+def _config(
+    preset: str, method: str | None, set_: list[str] | None, data_dir: Path | None, **given: Any
+) -> tuple[Config, str]:
+    """As for `heteroselect run`; a cohort larger than the number of clients becomes all of them. And where the method
+    is the user's own, the file it is in."""
     require_flower()
     changes = parse_changes(set_ or [])
     changes |= {key: value for key, value in given.items() if value is not None}
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
+    mine = method if method is not None and own.is_path(method) else ""
+    known = None if mine else method
     if "clients" in changes and "selected" not in changes:
         plain = {key: value for key, value in changes.items() if key != "clients"}
-        usual = settings_of(preset, method=method, changes=plain)
+        usual = settings_of(preset, method=known, changes=plain, own=bool(mine))
         changes["selected"] = max(1, min(usual.selected, int(changes["clients"])))
-    return settings_of(preset, method=method, changes=changes)
+    config = settings_of(preset, method=known, changes=changes, own=bool(mine))
+    if not mine:
+        return config, ""
+    file, _, inside = mine.rpartition(":")
+    named = named_after(config, own.load(mine)(config.method))
+    return named, f"{Path(file).expanduser().absolute()}:{inside}"
 
 
-def _run(
-    mode: Literal["simulate", "deploy"],
-    config: Config,
-    nodes: int,
-    tls: bool,
-    timeout: float,
-    out_dir: Path | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from heteroselect.flower.conduct import Plan
-
+def _run(plan: Plan, config: Config, out_dir: Path | None, *, as_json: bool, quiet: bool) -> None:
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
     path = out_dir or numbered(Path("runs"), f"{Path(config.data.name).stem}-{config.method.name}-flower")
     RunFolder.create(path, to_toml(config)).close()
-    plan = Plan.new(mode, nodes, tls=tls, timeout=timeout)
     plan.write(path)
     _conduct(path, config, plan, as_json=as_json, quiet=quiet)
 
 
-def _conduct(path: Path, config: Config, plan: Any, *, as_json: bool, quiet: bool) -> None:
-    from heteroselect.cli import _print_result, _terminable, _watching, err
+def _conduct(path: Path, config: Config, plan: Plan, *, as_json: bool, quiet: bool) -> None:
     from heteroselect.flower.conduct import conduct
 
     try:
-        with _terminable(), _watching(config, quiet=quiet) as watch:
+        with terminable(), watching(config, quiet=quiet) as watch:
             result = conduct(path, config, plan, watch)
     except KeyboardInterrupt:
         err.print(f"interrupted; `heteroselect flower resume {path}` goes on.", soft_wrap=True, highlight=False)
         raise typer.Exit(130) from None
-    _print_result(result, path, as_json=as_json, quiet=quiet)
+    print_result(result, path, as_json=as_json, quiet=quiet)

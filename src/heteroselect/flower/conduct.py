@@ -2,12 +2,10 @@
 start again what dies. What counts is in the run folder; a run that is stopped anywhere goes on from there."""
 
 import contextlib
-import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from safetensors.torch import load_file
 
@@ -15,17 +13,9 @@ from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.app import ERROR, PID
 from heteroselect.flower.keys import make_node_key, make_tls
-from heteroselect.flower.processes import Flower, end, exists, left, new_token, remove
-from heteroselect.folder import (
-    FLOWER,
-    MODEL,
-    finished,
-    for_people,
-    read_rounds,
-    read_summary,
-    whole_rounds,
-    write_whole,
-)
+from heteroselect.flower.plan import Plan
+from heteroselect.flower.processes import Flower, end, exists, left, remove
+from heteroselect.folder import MODEL, finished, for_people, read_rounds, read_summary, whole_rounds
 from heteroselect.run import Line, Result
 from heteroselect.settings import Config
 
@@ -34,34 +24,6 @@ PATIENCE = 180.0  # seconds in which an app that was handed over should have sta
 FAREWELL = 20.0  # seconds in which a ServerApp that has done its work should have ended
 PAUSE = 10.0  # seconds from one try to start a dead SuperNode to the next
 RESTARTS = 20
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a run is carried: what flower.json keeps of it. `token` tells its clients' memories from all others."""
-
-    mode: Literal["simulate", "deploy"]
-    token: str
-    nodes: int
-    tls: bool = False
-    timeout: float = 600.0
-
-    @staticmethod
-    def new(mode: Literal["simulate", "deploy"], nodes: int, *, tls: bool = False, timeout: float = 600.0) -> "Plan":
-        return Plan(mode, new_token(), nodes, tls, timeout)
-
-    @staticmethod
-    def read(path: Path) -> "Plan":
-        try:
-            return Plan(**json.loads((path / FLOWER).read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            raise HeteroSelectError(f"flower resume: {path} is no run on Flower; it needs {FLOWER}.") from None
-        except (OSError, ValueError, TypeError) as error:
-            raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({error}).") from error
-
-    def write(self, path: Path) -> None:
-        with for_people(path):
-            write_whole(path / FLOWER, (json.dumps(asdict(self), indent=2) + "\n").encode())
 
 
 def conduct(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None = None) -> Result:
@@ -127,6 +89,7 @@ class _Conductor:
             "memory": str(self.path / MEMORY),
             "token": self.plan.token,
             "timeout": self.plan.timeout,
+            "method": self.plan.method,
         }
         nodes = f"num-supernodes={self.plan.nodes} client-resources-num-cpus=1"
         self.flower.submit(app, nodes if self.plan.mode == "simulate" else "")

@@ -27,6 +27,7 @@ from heteroselect.flower.records import (
     MODEL,
     PAYLOAD,
     REFUSED,
+    Give,
     Header,
     Hello,
     Loss,
@@ -176,28 +177,48 @@ class FlowerEngine:
             else:
                 if isinstance(loss, float) and math.isfinite(loss):
                     found[client] = loss
+        if questions and not found:
+            raise HeteroSelectError(
+                f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s "
+                f"({self._last_trouble()}); allowed is a longer --timeout."
+            )
         least = min(found.values(), default=math.nan)
         return [found.get(question.client, least) for question in questions]
 
-    def train(
-        self, weights: Weights, orders: Sequence[Order], shared: Mapping[str, NDArray[Any]] | None = None
-    ) -> list[Upload]:
-        """The uploads in the order of the orders; one that cannot be read is handed on empty, for the round to
-        reject."""
-        answers, uploads = self._ask(orders, weights, shared), []
+    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:
+        """The uploads in the order of the orders."""
         self._ordered = {order.client: order.round for order in orders}
-        for client in (order.client for order in orders if order.client in answers):
-            content = answers[client]
+        uploads = self._uploads(self._ask(orders, weights, shared), orders)
+        if not any(order.hold for order in orders):
+            self._write(uploads)
+        return uploads
+
+    def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]:
+        """They hold the model that they trained from, too: only the question goes down."""
+        questions = [Give(client, self._ordered[client]) for client in clients]
+        uploads = self._uploads(self._ask(questions), questions)
+        self._write(uploads)
+        return uploads
+
+    def _uploads(self, answers: Mapping[int, RecordDict], asked: Sequence[Order] | Sequence[Give]) -> list[Upload]:
+        """One that cannot be read is handed on empty, for the round to reject; where none should come yet, it is
+        left out."""
+        uploads = []
+        for one in asked:
+            if one.client not in answers:
+                continue
+            holds = isinstance(one, Order) and one.hold
+            content = answers[one.client]
             try:
-                payload = from_array(content, PAYLOAD)
-                upload = from_record(Upload, content, client=client, payload=payload)
+                payload = b"" if holds else from_array(content, PAYLOAD)
+                upload = from_record(Upload, content, client=one.client, payload=payload)
                 if not _sound(upload):
                     raise RecordError("its report is not made of numbers")
             except RecordError as error:
-                self._note(client, str(error))
-                upload = Upload(client, b"", 0, {})
-            uploads.append(upload)
-        self._write(orders, uploads)
+                self._note(one.client, str(error))
+                upload = Upload(one.client, b"", 0, {})
+            if not holds or "norm" in upload.report:
+                uploads.append(upload)
         return uploads
 
     def settle(self, used: Collection[int]) -> None:
@@ -224,13 +245,14 @@ class FlowerEngine:
 
     def _ask(
         self,
-        requests: Sequence[Question] | Sequence[Order] | Sequence[Calibrate],
-        weights: Weights,
-        shared: Mapping[str, NDArray[Any]] | None = None,
+        requests: Sequence[Question] | Sequence[Order] | Sequence[Give] | Sequence[Calibrate],
+        weights: Weights | None = None,
+        shared: Kept | None = None,
     ) -> dict[int, RecordDict]:
-        """Each client its request and the model; the answers that came, by client."""
+        """Each client its request, with the model where it needs it; the answers that came, by client."""
         self._meet()
-        model, since, told = to_array(to_bytes(weights, shared)), self.since(), {}
+        model = {} if weights is None else {MODEL: to_array(to_bytes(weights, shared))}
+        since, told = self.since(), {}
         messages = []
         for request in requests:
             client = request.client
@@ -240,7 +262,7 @@ class FlowerEngine:
             told[client] = self._settled(client)
             settled = tuple(Settled(int(round), bool(used)) for round, used in told[client])
             header = Header(self.run, client, type(request).__name__, settled, since, request.round)
-            content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), MODEL: model, **self.more})
+            content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **model, **self.more})
             messages.append(self._message(content, self.homes[client], header.kind, request.round))
         answers: dict[int, RecordDict] = {}
         for message in self.post.exchange(messages, self.timeout):
@@ -323,13 +345,16 @@ class FlowerEngine:
         found: NDArray[np.int64] = self.kept.get(client, {}).get(SETTLED, np.empty((0, 2), np.int64))
         return found
 
+    def _last_trouble(self) -> str:
+        return self._troubles[-1] if self._troubles else "nobody answered"
+
     def _note(self, client: int, trouble: str) -> None:
         self._troubles.append(f"client {client}: {trouble}")
 
-    def _write(self, orders: Sequence[Order], uploads: Sequence[Upload]) -> None:
-        if self.log is not None and orders:
+    def _write(self, uploads: Sequence[Upload]) -> None:
+        if self.log is not None and self._ordered:
             line = {
-                "round": orders[0].round,
+                "round": next(iter(self._ordered.values())),
                 "payloads": {str(one.client): hashlib.sha256(one.payload).hexdigest() for one in uploads},
                 "troubles": self._troubles,
             }

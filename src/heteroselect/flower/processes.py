@@ -256,11 +256,6 @@ def end(pids: Sequence[int], patience: float = 10.0) -> None:
         time.sleep(0.05)
 
 
-def new_token() -> str:
-    """What tells this run's memories from any other's."""
-    return secrets.token_hex(8)
-
-
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))

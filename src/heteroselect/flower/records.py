@@ -87,6 +87,14 @@ class Present:
 
 
 @dataclass(frozen=True)
+class Give:
+    """Server to client: send what you learnt in this round and hold."""
+
+    client: int
+    round: int
+
+
+@dataclass(frozen=True)
 class Loss:
     """Client to server: its loss under the model it was asked about."""
 

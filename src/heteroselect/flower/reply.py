@@ -17,7 +17,7 @@ from flwr.app import ConfigRecord, Context, Message, RecordDict
 from torch import nn
 
 from heteroselect import methods
-from heteroselect.client import Client, Task
+from heteroselect.client import Client, Learnt, Task
 from heteroselect.compress import Kept
 from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
@@ -32,6 +32,7 @@ from heteroselect.flower.records import (
     MODEL,
     PAYLOAD,
     REFUSED,
+    Give,
     Header,
     Hello,
     Loss,
@@ -47,6 +48,7 @@ from heteroselect.flower.records import (
 from heteroselect.flower.uplink import Uplink
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.method import Method
+from heteroselect.settings import MethodSettings
 
 MEMORY = "HETEROSELECT_MEMORY"  # where a node keeps its clients' memories
 SETTINGS = "settings"
@@ -76,19 +78,25 @@ def answer(
     model: nn.Module | Callable[[], nn.Module],
     data: Any,
     loss: LossFunction | None = None,
+    method: Method | Callable[[MethodSettings], Method] | None = None,
     memory: Path | None = None,
 ) -> Message:
     """What a ClientApp of one's own returns for every train and query message of a HeteroSelectStrategy.
 
     `data` is what this client trains on: (x, y), a mapping with x and y, or a torch data set. Its number is the
-    node's partition-id. `loss` takes (outputs, targets); the default is the cross entropy.
+    node's partition-id. `loss` takes (outputs, targets); the default is the cross entropy. A `method` of one's own is
+    the strategy's; one of ours travels with the messages, by its name.
     """
     if "partition-id" not in context.node_config:
         raise HeteroSelectError("partition-id: the node config must have one; allowed are 0 to clients − 1.")
     number, record = int(context.node_config["partition-id"]), dict(message.content.get(SETTINGS, {}))
     tables = tomllib.loads(str(record["toml"]) if "toml" in record else "")
-    config = load({**tables, "clients": 1, "selected": 1}, methods=methods.SETTINGS)
-    alone = prepare(config, model=model, data=[data], test=data, loss=loss, metric=accuracy)
+    if method is None and tables.get("method", {}).get("base"):
+        raise HeteroSelectError(
+            f"method: {tables['method']['name']!r} is not one of ours; hand it to `answer` as well."
+        )
+    config = load({**tables, "clients": 1, "selected": 1}, methods=methods.SETTINGS, own=True)
+    alone = prepare(config, model=model, data=[data], test=data, method=method, loss=loss, metric=accuracy)
     clients = {number: Client(number, alone.federation.clients[0], alone.streams)}
     return reply(message, Site(clients, FlatModel(alone.module), alone.task, alone.method, memory or default_memory()))
 
@@ -104,28 +112,34 @@ def reply(message: Message, site: Site) -> Message:
         raise RecordError(f"no client {header.client} lives here")
     memory = Memory(site.memory, header.run, header.client)
     kept = memory.settle(header.settled, header.since, site.method, header.round)
-    weights, shared = from_bytes(from_array(content, MODEL))
     with _one_thread():
-        site.model.load(weights)
         try:
-            record, payload = _work(content, header, site, memory, kept, shared)
+            record, payload = _work(content, header, site, memory, kept)
         except HeteroSelectError as error:  # a sentence for people; they are at the server
             record, payload = ConfigRecord({REFUSED: str(error)}), b""
     return _answer(message, header, record, payload)
 
 
-def _work(
-    content: RecordDict, header: Header, site: Site, memory: Memory, kept: Kept, shared: Mapping[str, Any]
-) -> tuple[ConfigRecord, bytes]:
+def _work(content: RecordDict, header: Header, site: Site, memory: Memory, kept: Kept) -> tuple[ConfigRecord, bytes]:
     """Do what is asked, with the model that came along; the fields and the bytes of the answer."""
-    client, model, task = site.clients[header.client], site.model, site.task
+    client, model, task, method = site.clients[header.client], site.model, site.task, site.method
+    if header.kind == Give.__name__:
+        found = memory.held(header.round)
+        if found is None:
+            raise RecordError(f"nothing is held from round {header.round}")
+        held, start = found
+        model.load(from_bytes(start)[0])
+        upload, pending = client.give(held, model, task, method, kept)
+        memory.wait(pending)
+        return to_record(upload), upload.payload
+    start = from_array(content, MODEL)
+    weights, shared = from_bytes(start)
+    model.load(weights)
     if header.kind == Question.__name__:
         return to_record(Loss(client.id, client.loss(from_record(Question, content), model, task))), b""
     if header.kind == Order.__name__:
-        order = from_record(Order, content)
-        more = {"shared": shared} if shared else {}
-        upload, pending = client.train(order, model, task, site.method, kept, **more)
-        memory.wait(order.round, pending)
+        upload, left = client.train(from_record(Order, content), model, task, method, kept, shared)
+        memory.hold(left, start) if isinstance(left, Learnt) else memory.wait(left)
         return to_record(upload), upload.payload
     if header.kind == Calibrate.__name__:
         buffers = client.calibrate(from_record(Calibrate, content), model, task)

@@ -18,18 +18,18 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from torch import Tensor, nn
 
-from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import _world
+from heteroselect.experiment import method_of, world_of
 from heteroselect.flat import FlatModel, Layout, Weights
 from heteroselect.flower.engine import FlowerEngine, GridPost, Post
-from heteroselect.flower.processes import new_token
+from heteroselect.flower.plan import new_token
 from heteroselect.flower.reply import SETTINGS
+from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.round import Record, Server, play_round
 from heteroselect.run import settings_of
-from heteroselect.settings import Config
+from heteroselect.settings import Config, MethodSettings
 from heteroselect.streams import Streams
 from heteroselect.world import MeasuredLinks
 
@@ -37,6 +37,7 @@ from heteroselect.world import MeasuredLinks
 class HeteroSelectStrategy(Strategy):
     """`model` is what is trained (a module, or a function that makes one); its clients call `answer`.
 
+    `method` is a name, or one's own as in `heteroselect.run`; then the clients hand it to `answer` as well.
     `rounds` is the horizon of all schedules, and should be the `num_rounds` that the strategy is started with. At
     least `clients` nodes are waited for; they are numbered by their partition-id, from 0 on without a gap. `settings`
     are single changes with dotted keys; by default links are measured, where the SuperNodes measure them.
@@ -46,7 +47,7 @@ class HeteroSelectStrategy(Strategy):
         self,
         model: nn.Module | Callable[[], nn.Module],
         *,
-        method: str = "heteroselect",
+        method: str | Method | Callable[[MethodSettings], Method] = "heteroselect",
         clients: int,
         selected: int,
         rounds: int,
@@ -55,10 +56,12 @@ class HeteroSelectStrategy(Strategy):
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
-        self.config = settings_of({}, method=method, changes={**given, **(settings or {})})
-        self.method, self.streams = methods.build(self.config.method), Streams(self.config.seed)
+        named = method if isinstance(method, str) else None
+        config = settings_of({}, method=named, changes={**given, **(settings or {})})
+        self.config, self.method = method_of(config, None if isinstance(method, str) else method)
+        self.streams = Streams(config.seed)
         self.model = FlatModel(model if isinstance(model, nn.Module) else model())
-        self.world = _world(self.config, self.method, self.model.layout.size, self.streams)
+        self.world = world_of(self.config, self.method, self.model.layout.size, self.streams)
         self.timeout, self.records = timeout, list[Record]()
         self._server: Server | None = None
         self._engine: FlowerEngine | None = None
@@ -148,9 +151,8 @@ class HeteroSelectStrategy(Strategy):
 
 
 def client_settings(config: Config) -> str:
-    """What clients are told of the settings: the method's, and the seed."""
-    tables = config.model_dump(include={"method", "seed"}, exclude_defaults=True, exclude_none=True)
-    return tomli_w.dumps(tables)
+    """What clients are told of the settings: the method's, all of them, and the seed."""
+    return tomli_w.dumps(config.model_dump(include={"method", "seed"}, exclude_none=True))
 
 
 class _Background:

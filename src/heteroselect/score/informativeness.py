@@ -8,6 +8,7 @@ import numpy as np
 from heteroselect.moment import Moment
 from heteroselect.population import Counts, Population, Reals
 from heteroselect.score.parts import diversity, fairness, loss_informativeness, minmax, staleness
+from heteroselect.select.top import candidates
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Informativeness:
     augmented: bool = False
     mode: Literal["all", "candidates", "stale"] = "all"
     candidates: int = 20
+    candidates_by_size: bool = False
 
     @property
     def needs(self) -> frozenset[str]:
@@ -63,7 +65,10 @@ class Informativeness:
             return everybody[:0]
         if self.mode == "all":
             return everybody
-        return np.sort(rng.choice(everybody, min(self.candidates, len(everybody)), replace=False))
+        count = min(self.candidates, len(everybody))
+        if self.candidates_by_size:
+            return np.sort(candidates(population.sizes, count, rng))
+        return np.sort(rng.choice(everybody, count, replace=False))
 
     def score(self, population: Population, moment: Moment) -> Scores:
         ids = np.arange(len(population))

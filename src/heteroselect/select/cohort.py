@@ -24,11 +24,17 @@ class Cohort:
     tau: float | None = None
     share: Reals | None = None
     state: Kept = field(default_factory=dict)
+    steps: Counts | None = None
+    """Local steps of each, once they are ordered."""
 
     def only(self, places: Counts) -> "Cohort":
-        """Some of them."""
-        share = None if self.share is None else self.share[places]
-        return replace(self, ids=self.ids[places], inclusion=self.inclusion[places], share=share)
+        """Some of them. What the others would have spoken for, these speak for: the shares keep their sum."""
+        share = None
+        if self.share is not None:
+            share, heard = self.share[places], self.share[places].sum()
+            share = share * (self.share.sum() / heard) if heard > 0 else share
+        steps = None if self.steps is None else self.steps[places]
+        return replace(self, ids=self.ids[places], inclusion=self.inclusion[places], share=share, steps=steps)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from heteroselect.errors import HeteroSelectError
 from heteroselect.folder import write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 1, 2
@@ -98,8 +99,10 @@ class Checkpoints:
         return self._arrays(self._clients[client])
 
     def forget(self, round: int) -> None:
-        """Remove a checkpoint that turned out to be damaged."""
-        (self.folder / _manifest(round)).unlink(missing_ok=True)
+        """Put a checkpoint aside that turned out to be damaged."""
+        manifest = self.folder / _manifest(round)
+        if manifest.exists():
+            manifest.replace(manifest.with_suffix(".damaged"))
 
     def clear(self) -> None:
         """Remove them all: the run has ended."""
@@ -117,7 +120,7 @@ class Checkpoints:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedError(f"its manifest cannot be read ({error})") from error
         if content["version"] != VERSION:
-            raise DamagedError(f"it has version {content['version']}, not {VERSION}")
+            raise HeteroSelectError(f"resume: {self.folder} is of version {content['version']}; allowed is {VERSION}.")
         return content
 
     def _arrays(self, name: str) -> Arrays:

@@ -11,24 +11,27 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from heteroselect.client import Client, Pending, Task
+from heteroselect.client import Client, Learnt, Pending, Task
 from heteroselect.compress import Kept
-from heteroselect.data.batches import to_inputs
+from heteroselect.data.batches import Ready, to_inputs
 from heteroselect.data.examples import Examples
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric
 from heteroselect.flat import FlatModel, Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
+from heteroselect.simulate.allocator import keep_freed_memory
 from heteroselect.simulate.scoring import Scoring
 from heteroselect.simulate.together import SMALL, Together
 from heteroselect.streams import Draws, Streams, drawing_from
 
 A = TypeVar("A")
 B = TypeVar("B")
+Answer = tuple[Upload, Pending | Learnt]
 
 EVALUATION_BATCH = 500  # fixed: with it, and not with the number of threads, go the bits of an evaluation
 
@@ -58,12 +61,15 @@ class Simulator:
         self.clients, self.test, self.task, self.method, self.metric = clients, test, task, method, metric
         self.kept: MutableMapping[int, Kept] = {} if kept is None else kept
         self._pending: dict[int, Pending] = {}
-        self._scoring = Scoring(clients, task)
+        self._held: dict[int, Learnt] = {}
+        self._scoring, self._ready = Scoring(clients, task), Ready(task.pixels)
         self._models: queue.SimpleQueue[FlatModel] = queue.SimpleQueue()
         for _ in range(threads):
             model = FlatModel(module, device)
             self._models.put(model)
         self._layout = model.layout
+        if self._layout.size > SMALL:
+            keep_freed_memory()
         self._before = torch.get_num_threads()
         self._pool = ThreadPoolExecutor(threads, "client", initializer=torch.set_num_threads, initargs=(1,))
 
@@ -88,16 +94,32 @@ class Simulator:
         )
         return [loss for part in parts for loss in part]
 
-    def train(self, weights: Weights, orders: Sequence[Order]) -> list[Upload]:
-        answers = self._train_together(weights, orders) if self._together_may_fit() else None
+    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:
+        def alone(order: Order, model: FlatModel) -> Answer:
+            kept = self.kept.get(order.client, {})
+            return self.clients[order.client].train(order, model, self.task, self.method, kept, shared)
+
+        alike = len({order.steps for order in orders}) == 1
+        answers = self._train_together(weights, orders, shared) if alike and self._together_may_fit() else None
         if answers is None:
-            answers = self._map(weights, self._train, orders)
-        self._pending = {upload.client: pending for upload, pending in answers}
+            answers = self._map(weights, alone, orders)
+        self._note(answers)
         return [upload for upload, _ in answers]
 
-    def _train(self, order: Order, model: FlatModel) -> tuple[Upload, Pending]:
-        kept = self.kept.get(order.client, {})
-        return self.clients[order.client].train(order, model, self.task, self.method, kept)
+    def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]:
+        """What some of those who hold an update send of it; the others let go of theirs."""
+        held, self._held = self._held, {}
+
+        def work(client: int, model: FlatModel) -> Answer:
+            return self.clients[client].give(held[client], model, self.task, self.method, self.kept.get(client, {}))
+
+        answers = self._map(weights, work, clients)
+        self._note(answers)
+        return [upload for upload, _ in answers]
+
+    def _note(self, answers: Sequence[Answer]) -> None:
+        self._pending = {upload.client: left for upload, left in answers if isinstance(left, Pending)}
+        self._held = {upload.client: left for upload, left in answers if isinstance(left, Learnt)}
 
     def settle(self, used: Collection[int]) -> None:
         """What every client keeps, now that it is known what arrived."""
@@ -110,52 +132,59 @@ class Simulator:
             self.kept[client] = kept
 
     def _together_may_fit(self) -> bool:
-        """Small models that neither draw random numbers nor hold statistics, on data that is not augmented; and not
-        where the reported loss, which a matrix may sum in another order, decides who is selected."""
+        """Small models that neither draw random numbers nor hold statistics, on data that is not augmented."""
         augmented = self.task.pixels is not None and self.task.pixels.augment
-        if "reports" in self.method.score.needs:
-            return False
         small = self._layout.size <= SMALL and self.task.draws == Draws()
         return self.together and self._rows_fit and small and not augmented
 
-    def _train_together(self, weights: Weights, orders: Sequence[Order]) -> list[tuple[Upload, Pending]] | None:
+    def _train_together(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Answer] | None:
         """A matrix of clients for each worker; None where that would not give the bits of training one by one."""
         size = -(-len(orders) // self.threads)
         parts = [orders[at : at + size] for at in range(0, len(orders), size)]
-        answers = self._map(weights, self._train_rows, parts)
+        answers = self._map(weights, lambda part, model: self._train_rows(part, model, shared), parts)
         self._rows_fit = all(part is not None for part in answers)
         return [one for part in answers if part is not None for one in part] if self._rows_fit else None
 
-    def _train_rows(self, orders: Sequence[Order], model: FlatModel) -> list[tuple[Upload, Pending]] | None:
-        solver, clients = self.method.train, [self.clients[order.client] for order in orders]
-        start, task, method = model.weights(), self.task, self.method
+    def _train_rows(self, orders: Sequence[Order], model: FlatModel, shared: Kept) -> list[Answer] | None:
+        task, method, start = self.task, self.method, model.vector.clone()
+        clients = [self.clients[order.client] for order in orders]
+        kept = [self.kept.get(order.client, {}) for order in orders]
         model.module.train()
         streams = [client.batches(order, model, task, method) for client, order in zip(clients, orders, strict=True)]
-        parts = [stream.take(solver.steps) for stream in streams]
+        parts = [stream.take(orders[0].steps) for stream in streams]
         data = Examples(torch.stack([part.x for part in parts]), torch.stack([part.y for part in parts]))
         rows = self._rows.get((id(model), len(orders)))
         if rows is None:
-            rows = Together(model, len(orders))
-            if start.buffers or not rows.fits(task.loss, *next(self._batches_together(data, model))):
+            rows = Together(model, len(orders), exact="reports" in method.score.needs | method.needs)
+            if model.buffers() or not rows.fits(task.loss, *next(self._batches_together(data, model))):
                 return None
             self._rows[id(model), len(orders)] = rows
-        batches = self._batches_together(data, model)
-        rows.vector.copy_(start.vector)
-        trained = solver.run(rows, task.loss, lambda: next(batches), [order.rate for order in orders])
-        answers = []
+        like = start.cpu().numpy()
+        shifts = [method.drift.shift(one, shared, like) for one in kept]
+        drifts = [shift for shift in shifts if shift is not None]
+        added = torch.from_numpy(np.stack(drifts)).to(model.device) if len(drifts) == len(orders) else None
+        batches, rates = self._batches_together(data, model), [order.rate for order in orders]
+        rows.vector.copy_(start)
+        trained = method.train.run(rows, task.loss, lambda: next(batches), rates, orders[0].steps, added)
+        answers: list[Answer] = []
         for row, (client, order) in enumerate(zip(clients, orders, strict=True)):
             model.vector.copy_(rows.vector[row])
-            kept, report = self.kept.get(order.client, {}), trained.report(row)
-            answers.append(client.send(order, start.vector, model, streams[row], report, task, method, kept))
+            learnt = client.learnt(order, start, model, trained.report(row), shifts[row])
+            answers.append(client.answer(learnt, model, streams[row], task, method, kept[row]))
         return answers
 
     def _batches_together(self, data: Examples, model: FlatModel) -> Iterator[tuple[Tensor, Tensor]]:
-        """Batch after batch of all clients at once: (clients, examples, …)."""
-        size = self.method.train.batch
-        for at in range(0, data.y.shape[1], size):
-            x = data.x[:, at : at + size]
-            inputs = to_inputs(x.flatten(0, 1), self.task.pixels, model.device)
-            yield inputs.view(x.shape), data.y[:, at : at + size].contiguous().to(model.device)
+        """Batch after batch of all clients at once: (clients, examples, …). Some are made at a time: fewer, larger
+        operations, and still small enough for a cache."""
+        rows, size, ahead = len(data.y), self.method.train.batch, 8
+        x = data.x.view(rows, -1, size, *data.x.shape[2:]).transpose(0, 1)
+        y = data.y.view(rows, -1, size, *data.y.shape[2:]).transpose(0, 1).contiguous().to(model.device)
+        for at in range(0, len(y), ahead):
+            part = x[at : at + ahead].contiguous()
+            inputs = to_inputs(part.flatten(0, 2), self.task.pixels, model.device)
+            for number, one in enumerate(inputs.view(part.shape)):
+                # single training has batches where the allocator puts them, and kernels may go by that
+                yield one if one.data_ptr() % 64 == 0 else one.clone(), y[at + number]
 
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
         client = self.clients[request.client]
@@ -176,8 +205,7 @@ class Simulator:
             generator = self.streams.torch("evaluation", client=number, device=model.device)
             model.module.eval()
             with torch.no_grad(), drawing_from(generator, self.task.draws):
-                out: Tensor = model.module(to_inputs(chunks[number], self.task.pixels, model.device))
-                return out.cpu()
+                return self._ready.through(model.module, number, chunks[number], model.device).cpu()
 
         return torch.cat(self._map(weights, work, range(len(chunks))))
 

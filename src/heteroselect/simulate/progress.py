@@ -1,5 +1,6 @@
 """How far a run has come: all of its state, and how that goes to disk and comes back."""
 
+import hashlib
 import shutil
 import time
 from collections.abc import Callable, MutableMapping
@@ -31,6 +32,8 @@ class Progress:
     kept: MutableMapping[int, Kept]
     lines: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
+    origin: str = ""
+    """What the run started from: the method's name, the initial model and the clients' sizes, as one digest."""
 
     @staticmethod
     def start(experiment: Experiment, folder: Path | None) -> "Progress":
@@ -39,11 +42,13 @@ class Progress:
         cells = experiment.method.sketch or len(experiment.weights.vector)
         if isinstance(kept, DiskStore):
             server.population.uploads = Uploads(DiskStore(kept.folder / "uploads", 0), cells)
-        return Progress(server, kept)
+        origin = hashlib.sha256(experiment.method.name.encode() + server.weights.sha256().encode())
+        origin.update(server.population.sizes.tobytes())
+        return Progress(server, kept, origin=origin.hexdigest())
 
     def save(self, checkpoints: Checkpoints, changed: set[int]) -> None:
         clients = {client: self._client(client) for client in changed}
-        facts = {"seconds": self.seconds}
+        facts = {"seconds": self.seconds, "origin": self.origin}
         checkpoints.save(len(self.lines), server_arrays(self.server), clients, changed, facts)
 
     def restore(self, checkpoints: Checkpoints, round: int, lines: list[dict[str, Any]]) -> None:
@@ -51,6 +56,10 @@ class Progress:
         found = checkpoints.load(round)
         if len(lines) < round:
             raise DamagedError(f"{len(lines)} of {round} rounds are left in the log")
+        if found.facts.get("origin") != self.origin:
+            raise HeteroSelectError(
+                "resume: the checkpoint is of another experiment; allowed are the model, data and method of its run."
+            )
         try:
             restore_server(self.server, found.server)
             for client in found.clients:
@@ -132,6 +141,7 @@ def server_arrays(server: Server) -> Arrays:
     arrays |= {f"report.{name}": values for name, values in population.reports.items()}
     arrays |= {f"buffer.{name}": buffer.numpy() for name, buffer in server.weights.buffers.items()}
     arrays |= {f"state.{name}": array for name, array in server.state.items()}
+    arrays |= {f"past.{name}": array for name, array in server.past.items()}
     arrays |= {f"notes.{name}": array for name, array in server.notes.items()}
     if population.consensus is not None:
         arrays["consensus"] = population.consensus
@@ -146,7 +156,7 @@ def restore_server(server: Server, arrays: Arrays) -> None:
     if vector.shape != server.weights.vector.shape or len(arrays["counts"]) != len(population):
         raise ValueError("another model or another number of clients")
     server.weights = Weights(vector, {name: torch.from_numpy(a.copy()) for name, a in group("buffer.").items()})
-    server.state, server.notes = group("state."), group("notes.")
+    server.state, server.notes, server.past = group("state."), group("notes."), group("past.")
     population.counts, population.last_round = arrays["counts"].copy(), arrays["last_round"].copy()
     population.reports = {name: values.copy() for name, values in group("report.").items()}
     population.consensus = arrays.get("consensus")

@@ -2,7 +2,8 @@
 
 Asking a hundred clients of a logistic regression for their loss is a hundred tiny matrix products; a block of them at
 once is one. A row of a larger product has the bits it has in a smaller one, as far as the processor's kernels go: the
-first answers are compared with those of single clients, and where they differ in a bit each is asked for itself.
+first outputs are compared with those of single clients, number by number, and where one differs in a bit each client
+is asked for itself from then on.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from heteroselect.client import Client, Task
-from heteroselect.data.batches import to_inputs
+from heteroselect.data.batches import Ready, to_inputs
 from heteroselect.flat import FlatModel
 from heteroselect.messages import Question
 
@@ -34,13 +35,21 @@ class Block:
         ends = torch.tensor([len(part) for part in parts]).cumsum(0).tolist()
         return Block(torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts]), ends)
 
-    def losses(self, model: FlatModel, task: Task) -> list[float]:
+    def losses(self, model: FlatModel, task: Task, ready: Ready, key: int) -> list[float] | None:
+        """Each client's loss; None where a single client's outputs would have other bits."""
         model.module.eval()
         with torch.no_grad():
-            out = model.module(to_inputs(self.x, task.pixels, model.device))
-            y = self.y.to(model.device)
-            starts = [0, *self.ends[:-1]]
-            return [float(task.loss(out[a:b], y[a:b])) for a, b in zip(starts, self.ends, strict=True)]
+            try:
+                out = ready.through(model.module, key, self.x, model.device)
+            except RuntimeError:  # a model that takes batches of some sizes only
+                return None
+            y, parts = self.y.to(model.device), list(zip([0, *self.ends[:-1]], self.ends, strict=True))
+            if not self.checked:
+                singly = [model.module(to_inputs(self.x[a:b].clone(), task.pixels, model.device)) for a, b in parts]
+                if not torch.equal(out, torch.cat(singly)):
+                    return None
+                self.checked = True
+            return [float(task.loss(out[a:b], y[a:b])) for a, b in parts]
 
 
 class Scoring:
@@ -50,6 +59,7 @@ class Scoring:
         self.clients, self.task = clients, task
         self.fits = True
         self._blocks: dict[tuple[int, int], Block] = {}
+        self._ready = Ready(task.pixels)
 
     def split(self, questions: Sequence[Question]) -> list[Sequence[Question]]:
         """Whole blocks of equal questions to all their clients, in order; any others one by one."""
@@ -74,15 +84,8 @@ class Scoring:
         if block is None:
             block = Block.of([self.clients[q.client] for q in questions], count)
             self._blocks[first.client, count] = block
-        try:
-            found = block.losses(model, self.task)
-        except RuntimeError:  # a model that takes batches of one size only
+        found = block.losses(model, self.task, self._ready, first.client)
+        if found is None:
             self.fits = False
             return self.answer(questions, model)
-        if not block.checked:
-            singly = [self.clients[q.client].loss(q, model, self.task) for q in questions]
-            if found != singly:
-                self.fits = False
-                return singly
-            block.checked = True
         return found

@@ -6,6 +6,7 @@ give the same bits: where they do not, or where a model cannot be batched, clien
 """
 
 import threading
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -13,20 +14,24 @@ from torch import Tensor
 from torch.func import functional_call, grad_and_value, vmap
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from heteroselect.flat import FlatModel, Loss
+from heteroselect.flat import FlatModel, Loss, shaped
 
 SMALL = 200_000  # parameters; above it arithmetic dominates and there is nothing to gain
 
-Graph = Callable[[list[Tensor], Tensor, Tensor], tuple[list[Tensor], Tensor]]
+Graph = Callable[..., tuple[Tensor, ...]]
 
 _tracing = threading.Lock()  # the tracer patches torch while it works
 
 
 class Together:
-    """What FedProx sees of a cohort: a matrix of parameters, one of gradients, and how to fill it."""
+    """What FedProx sees of a cohort: a matrix of parameters, one of gradients, and how to fill it.
 
-    def __init__(self, model: FlatModel, rows: int) -> None:
-        self.model, self.module = model, model.module
+    A matrix may sum its losses in another order than single models do. Where a method goes by the losses that clients
+    report (`exact`), each row's is taken from its outputs as a single model would.
+    """
+
+    def __init__(self, model: FlatModel, rows: int, *, exact: bool = False) -> None:
+        self.model, self.module, self.exact = model, model.module, exact
         self.vector = model.vector.repeat(rows, 1)
         self.gradient = torch.zeros_like(self.vector)
         self._parameters, self._gradients = self._views(self.vector), self._views(self.gradient)
@@ -37,38 +42,57 @@ class Together:
         if self._graph is None:
             with _tracing:
                 self._graph = self._trace(loss, x, y)
-        gradients, losses = self._graph(self._parameters, x, y)
-        torch._foreach_copy_(self._gradients, list(gradients))
-        return losses
+        *gradients, losses = self._graph(*self._parameters, x, y)
+        torch._foreach_copy_(self._gradients, gradients)
+        if not self.exact:
+            return losses
+        with torch.no_grad():
+            return torch.stack([loss(*row) for row in zip(losses, y, strict=True)])
 
     def fits(self, loss: Loss, x: Tensor, y: Tensor) -> bool:
-        """Whether the rows give the very gradients that single models give, to the bit.
-
-        A loss, which is only reported, may be summed in another order.
-        """
+        """Whether the rows give the very gradients that single models give, to the bit, and with `exact` the losses."""
+        same = torch.equal if self.exact else torch.allclose
         try:
-            losses = self.backward(loss, x, y)
+            for _ in range(3):  # a traced graph takes two runs to settle
+                losses = self.backward(loss, x, y)
         except (RuntimeError, ValueError, TypeError):  # a module that vmap or the tracer cannot take
             return False
         for row in range(len(self.vector)):
             self.model.vector.copy_(self.vector[row])
             # a copy: where a batch lies in memory decides which kernel a matrix product takes
             single = self.model.backward(loss, x[row].clone(), y[row].clone())
-            if not torch.equal(self.model.gradient, self.gradient[row]) or not torch.allclose(single, losses[row]):
+            if not torch.equal(self.model.gradient, self.gradient[row]) or not same(single, losses[row]):
                 return False
         return True
 
     def _views(self, matrix: Tensor) -> list[Tensor]:
         """Each parameter of all rows."""
-        spans, shapes = self.model.layout.parameters, [view.shape for view in self.model.views]
-        return [matrix[:, span.slice].view(-1, *shape) for span, shape in zip(spans, shapes, strict=True)]
+        spans, views = self.model.layout.parameters, self.model.views
+        return [shaped(matrix[:, span.slice], view) for span, view in zip(spans, views, strict=True)]
 
     def _trace(self, loss: Loss, x: Tensor, y: Tensor) -> Graph:
-        """The batched gradient as a plain list of operators, which runs without the overhead of vmap."""
+        """The batched gradient, and losses or outputs, as a plain list of operators without the overhead of vmap; and
+        where torch still can, run by its own interpreter, which lets go of Python's lock so that two workers do not
+        wait for each other."""
         names = [span.name for span in self.model.layout.parameters]
 
-        def one(parameters: list[Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
-            return loss(functional_call(self.module, dict(zip(names, parameters, strict=True)), (inputs,)), targets)
+        def one(parameters: list[Tensor], inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+            outputs = functional_call(self.module, dict(zip(names, parameters, strict=True)), (inputs,))
+            value = loss(outputs, targets)
+            return value, outputs if self.exact else value
 
-        graph: Graph = make_fx(vmap(grad_and_value(one)))(self._parameters, x, y)
-        return graph
+        plain = make_fx(vmap(grad_and_value(one, has_aux=True)))(self._parameters, x, y)
+
+        def flat(*inputs: Tensor) -> tuple[Tensor, ...]:
+            gradients, (_, last) = plain(list(inputs[:-2]), *inputs[-2:])
+            return (*gradients, last)
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # deprecated; without it all is the same, and slower
+                traced: Graph = torch.jit.trace(  # type: ignore[no-untyped-call]
+                    flat, (*self._parameters, x, y), check_trace=False
+                )
+        except (AttributeError, RuntimeError):
+            return flat
+        return traced

@@ -46,19 +46,31 @@ class FedProx:
     proximal: float = 0.1
     clip: float = 2.0
 
-    def run(self, model: Trainable, loss: Loss, batches: Callable[[], Batch], rates: Sequence[float]) -> "Trained":
-        """Train `model` in place, a rate for each row; what the batches' losses were."""
+    def run(
+        self,
+        model: Trainable,
+        loss: Loss,
+        batches: Callable[[], Batch],
+        rates: Sequence[float],
+        steps: int | None = None,
+        shift: Tensor | None = None,
+    ) -> "Trained":
+        """Train `model` in place, a rate for each row; what the batches' losses were. A `shift` is added to every
+        gradient (SCAFFOLD, FedDyn)."""
+        count = self.steps if steps is None else steps
         anchor = model.vector.clone()
         velocity = torch.zeros_like(anchor)
         total = squares = torch.zeros((), device=anchor.device)
         model.module.train()
-        for _ in range(self.steps):
+        for _ in range(count):
             x, y = batches()
             value = model.backward(loss, x, y)
             total, squares = total + value, squares + value * value
             with torch.no_grad():
+                if shift is not None:
+                    model.gradient.add_(shift)
                 self.step(model.vector, model.gradient, anchor, velocity, rates)
-        return Trained(total / self.steps, (squares / self.steps).sqrt())
+        return Trained(total / count, (squares / count).sqrt())
 
     def step(self, w: Tensor, gradient: Tensor, anchor: Tensor, velocity: Tensor, rates: Sequence[float]) -> None:
         """g ← clip(g + μ(w − w₀)); u ← ρu + g; w ← w − ηu. All in place, row by row where there are rows."""

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Reals
+from heteroselect.population import Counts, Reals
 from heteroselect.world.ledger import LOSS_BYTES, Messages
 
 PAPER_BITS = 32  # of a kept value, as the paper counts
@@ -31,13 +31,14 @@ class Clock:
     charge: Literal["paper", "uplink", "everything"] = "paper"
     forward_share: float = 1 / 3
 
-    def seconds(self, sent: Messages, speeds: Speeds, steps: int, scoring_batches: int) -> float:
+    def seconds(self, sent: Messages, speeds: Speeds, steps: int | Counts, scoring_batches: int) -> float:
         """A round lasts until its slowest client has done all that is charged."""
         training = float(self.answers(sent, speeds, steps).max())
         return training + self.beside(sent, speeds, scoring_batches)
 
-    def answers(self, sent: Messages, speeds: Speeds, steps: int) -> Reals:
-        """After how many seconds each of the selected has answered, from the moment it was told to train."""
+    def answers(self, sent: Messages, speeds: Speeds, steps: int | Counts) -> Reals:
+        """After how many seconds each of the selected has answered, from the moment it was told to train; `steps` are
+        everybody's, or each one's own."""
         ids = sent.selected
         compute: Reals = steps * speeds.step_seconds[ids]
         if self.charge == "paper":
@@ -46,7 +47,7 @@ class Clock:
         if self.charge == "uplink":
             return upload + compute
         fetched = np.isin(ids, sent.asked)  # whoever was scored has the model already
-        download = np.where(fetched, 0.0, 8 * sent.model / speeds.down[ids])
+        download = np.where(fetched, 0.0, 8 * sent.model / speeds.down[ids]) + 8 * sent.shared / speeds.down[ids]
         return download + compute + upload
 
     def beside(self, sent: Messages, speeds: Speeds, scoring_batches: int) -> float:

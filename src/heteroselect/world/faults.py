@@ -72,10 +72,11 @@ class Faults:
             values[0] = np.nan if kind == "nan" else np.inf
         return replace(upload, payload=encode(Update(sent.size, sent.positions, values)))
 
-    def wait(self, expected: Reals, struck: Sequence[str | None]) -> tuple[list[bool], float]:
-        """Who is in time, and how long the server waits for them all; `expected` are the seconds of each answer."""
+    def wait(self, expected: Reals, struck: Sequence[str | None]) -> tuple[list[bool], float, Reals]:
+        """Who is in time, how long the server waits for them all, and how long each really takes; `expected` are the
+        seconds of each answer."""
         if len(expected) == 0:
-            return [], 0.0
+            return [], 0.0, expected
         deadline = self.deadline or float(expected.max())
         factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
         seconds = expected * factor
@@ -88,4 +89,4 @@ class Faults:
         until = float(seconds[in_time].max()) if in_time.any() else 0.0
         if not in_time.all():
             until = max(until, deadline)
-        return in_time.tolist(), until
+        return in_time.tolist(), until, seconds

@@ -22,8 +22,8 @@ class Calibrated:
 class Messages:
     """What went over the air in one round; its bytes and its seconds follow from this.
 
-    `size` is N, `model` the bytes of the whole model. `densities` and `payloads` (bytes) are in the order of
-    `selected`.
+    `size` is N, `model` the bytes of the whole model and `shared` those of what goes down with it. `densities` and
+    `payloads` (bytes) are in the order of `selected`. `reports` counts numbers sent up before anything else.
     """
 
     size: int
@@ -33,6 +33,8 @@ class Messages:
     densities: Reals
     payloads: list[int]
     calibrated: list[Calibrated] = field(default_factory=list)
+    shared: int = 0
+    reports: int = 0
 
     def bytes(self) -> "Bytes":
         only_asked = np.setdiff1d(self.asked, self.selected).size
@@ -40,8 +42,8 @@ class Messages:
             up_paper=float((self.densities * 4 * self.size).sum()),
             up=sum(self.payloads),
             up_clients=list(self.payloads),
-            down=len(self.selected) * self.model,
-            scoring=only_asked * self.model + len(self.asked) * LOSS_BYTES,
+            down=len(self.selected) * (self.model + self.shared),
+            scoring=only_asked * self.model + (len(self.asked) + self.reports) * LOSS_BYTES,
             calibration=sum(self.model + one.answer for one in self.calibrated),
         )
 

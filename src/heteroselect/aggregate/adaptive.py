@@ -1,0 +1,43 @@
+"""Adaptive server steps: FedAdagrad, FedAdam and FedYogi.
+
+Reddi et al., "Adaptive federated optimization", ICLR 2021, algorithm 2. The aggregate takes the place of the gradient,
+and there is no bias correction. (Their FedAvgM is the server's plain momentum, `ServerMomentum(0.9)`.)
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from heteroselect.compress.memory import Kept
+from heteroselect.compress.update import Values
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """m ← β₁m + (1 − β₁)Δ, w ← w + η·m/(√v + τ), where v follows Δ² as the rule says, from v₀ = τ².
+
+    τ has to be of the scale of Δ: it says which coordinates are too quiet to be trusted with a full step.
+    """
+
+    rule: Literal["adagrad", "adam", "yogi"] = "adam"
+    rate: float = 0.1
+    momentum: float = 0.9
+    second: float = 0.99
+    tau: float = 1e-3
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        first: Values = state.get("first", np.zeros_like(aggregate))
+        first = np.float32(self.momentum) * first + np.float32(1 - self.momentum) * aggregate
+        second = self._second(state.get("second", np.full_like(aggregate, self.tau**2)), aggregate * aggregate)
+        scale: Values = np.sqrt(second) + np.float32(self.tau)
+        return {"first": first, "second": second}, np.float32(self.rate) * (first / scale)
+
+    def _second(self, v: Values, square: Values) -> Values:
+        keep, add = np.float32(self.second), np.float32(1 - self.second)
+        if self.rule == "adagrad":
+            return v + square
+        if self.rule == "adam":
+            return keep * v + add * square
+        less: Values = add * square * np.sign(v - square)
+        return v - less

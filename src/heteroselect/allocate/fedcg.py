@@ -1,0 +1,117 @@
+"""FedCG: representative clients, each compressed to what its link can do. A reconstruction.
+
+Jiang et al., "Heterogeneity-aware federated learning with adaptive client selection and gradient compression",
+INFOCOM 2023, alternates between a submodular maximisation (who) and a linear program (how much). The abstract says so
+much; the formulas here are ours.
+
+Step A, given θ: facility location over the last updates, near ties to whoever is faster at its θ. Step B, given the
+clients: the shortest round t with τ_j + θ_j·u_j ≤ t for all, under Σ ρ_j(1 − θ_j) ≤ Γ, where u_j is the time of a whole
+update and ρ_j ∝ δ_j·‖g_j‖² says how much the compression of client j hurts.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+
+from heteroselect.allocate.density import Allocation, Means
+from heteroselect.allocate.flexcom import known
+from heteroselect.moment import Moment
+from heteroselect.population import Counts, Reals
+from heteroselect.select.facility import cost, greedy, represented
+
+
+@dataclass(frozen=True)
+class FedCG:
+    """Step B for the cohort. Γ is what everybody at the density `average` would lose, so that the ρ-weighted mean of
+    the densities is `average`, and slow links are spared at the expense of fast ones."""
+
+    average: float = 0.2
+    minimum: float = 0.005
+
+    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation:
+        clients = len(scores)
+        weights = hurts(known(means.share, clients), known(means.norms, clients))
+        allowed = (1 - self.average) * float(weights.sum())
+        _, densities = shortest(means.computing, means.sending, weights, allowed, self.minimum)
+        return Allocation(float(densities.mean()), densities)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who, how many clients each stands for, how much each sends, and how long that takes."""
+
+    ids: Counts
+    represented: Counts
+    densities: Reals
+    seconds: float
+
+
+def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float) -> tuple[float, Reals]:
+    """Step B, exactly: the shortest t, and θ_j(t) = clip((t − τ_j)/u_j, θ_min, 1), what each can send by then.
+
+    What is lost falls with t, along straight lines between the times at which a client leaves or meets a bound:
+    bisection finds the line, and the line the time.
+    """
+    if allowed < 0:
+        raise ValueError("not even sending everything loses less than nothing")
+    least = float((computing + minimum * sending).max())
+    if allowed >= (1 - minimum) * weights.sum():
+        return least, np.full(len(computing), minimum)
+
+    def by(t: float) -> Reals:
+        return np.clip((t - computing) / sending, minimum, 1.0)
+
+    def lost(t: float) -> float:
+        return float(weights @ (1 - by(t)))
+
+    bends = np.concatenate([computing + minimum * sending, computing + sending])
+    times = [least, *np.sort(bends[bends > least]).tolist()]
+    bound = allowed + 1e-13 * float(weights.sum())  # else what rounding leaves at a bend costs a whole line
+    place = min(bisect_left(times, -bound, key=lambda t: -lost(t)), len(times) - 1)
+    before, t = times[max(0, place - 1)], times[place]
+    more, less = lost(before), lost(t)
+    if more > less:
+        t = before + (t - before) * min(1.0, (more - allowed) / (more - less))
+    return t, by(t)
+
+
+def hurts(stands_for: Reals, lengths: Reals) -> Reals:
+    """ρ_j = (δ_j/K)·‖g_j‖²/mean‖g‖²; where all updates are zero only δ counts."""
+    squares = lengths**2
+    mean = squares.mean()
+    weights: Reals = stands_for * (squares / mean if mean > 0 else 1.0)
+    return weights
+
+
+def alternate(
+    distances: Reals,
+    lengths: Reals,
+    computing: Reals,
+    sending: Reals,
+    size: int,
+    *,
+    average: float = 0.2,
+    minimum: float = 0.005,
+    iterations: int = 10,
+    slack: float = 0.01,
+) -> Plan:
+    """Steps A and B in turn until the clients repeat; of all plans within `slack` of the most representative, the
+    shortest round."""
+    densities, plans = np.full(len(distances), average), []
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(iterations):
+        ids = greedy(distances, size, computing + densities * sending, slack)
+        if tuple(sorted(ids.tolist())) in seen:
+            break
+        seen.add(tuple(sorted(ids.tolist())))
+        counts = represented(distances, ids)
+        weights = hurts(counts / len(distances), lengths[ids])
+        allowed = (1 - average) * float(weights.sum())
+        seconds, found = shortest(computing[ids], sending[ids], weights, allowed, minimum)
+        plans.append((cost(distances, ids), Plan(ids, counts, found, seconds)))
+        # those not taken would send what they are thought to send on average
+        densities = np.full(len(distances), average)
+        densities[ids] = found
+    enough = (1 + slack) * min(apart for apart, _ in plans)
+    return min((plan for apart, plan in plans if apart <= enough), key=lambda plan: plan.seconds)

@@ -1,0 +1,90 @@
+"""OptRate: how much to send in which round. A reconstruction.
+
+Cui, Su, Zhou, Liu, "Optimal rate adaption in federated learning with compressed communications", INFOCOM 2022, adapts
+the compression of every round, the same for all clients, so that the error in the final model is least for a given
+traffic. The abstract says so much; the formulas here are ours: minimise Σ_t a_t·J_t under Σ_t cost_t ≤ C, where J_t is
+what compression loses in round t and a_t how much of it is left at the end.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from heteroselect.allocate.density import Allocation, Means
+from heteroselect.moment import Moment
+from heteroselect.population import Reals
+
+
+@dataclass(frozen=True)
+class OptRate:
+    """J_t = A_t·e^{−cθ}, A_t the squared length of an update, is about what keeping the θ largest of normal
+    coordinates loses for c = 5. Equal gain everywhere then means θ_t = level + ln(a_t·A_t)/c, within bounds.
+
+    A_t is not known ahead. Past lengths are continued as an exponential, and what is left of the budget T·average is
+    planned anew each round. `caution` holds the slope back: that many rounds² speak for a constant length.
+    """
+
+    average: float = 0.2
+    minimum: float = 0.005
+    decay: float = 5.0
+    importance: Literal["constant", "late"] = "constant"
+    """a_t: 1 in non-convex training with a constant rate; `late` where the rate falls as 2/(μ(t + γ))."""
+    gamma: float = 8.0
+    caution: float = 100.0
+
+    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation:
+        theta = self.theta(means, moment)
+        return Allocation(theta, np.full(len(scores), theta))
+
+    def theta(self, means: Means, moment: Moment) -> float:
+        """θ_t, the first of the plan for the rounds that are left."""
+        now, later = moment.round, np.arange(moment.round, max(moment.round, moment.rounds) + 1.0)
+        spent = self.average * (now - 1) if means.past_thetas is None else float(means.past_thetas.sum())
+        left = self.average * moment.rounds - spent
+        lengths = np.empty(0) if means.past_norms is None else means.past_norms
+        known = lengths[np.isfinite(lengths)]
+        if known.size and known[-1] <= 0:
+            return self.minimum  # nothing was learnt, so there is nothing to send
+        offsets = continued(2 * np.log(np.where(lengths > 0, lengths, np.nan)), later, self.caution)
+        if self.importance == "late":
+            offsets = offsets + np.log(importance(later, moment.rounds, self.gamma))
+        return float(level_out(offsets / self.decay, left, self.minimum, 1.0)[0])
+
+
+def level_out(offsets: Reals, total: float, low: float, high: float) -> Reals:
+    """x_i = clip(level + offset_i, low, high) with the level for which they add up to `total`, as far as they can."""
+    levels = np.sort(np.concatenate([low - offsets, high - offsets]))
+    sums = np.clip(levels[:, None] + offsets, low, high).sum(1)
+    found: Reals = np.clip(np.interp(total, sums, levels) + offsets, low, high)
+    return found
+
+
+def levels(lost: Reals, weights: Reals, bits: float) -> Reals:
+    """Levels s_t of a quantiser that loses A_t/s² and costs log₂ s: reverse water-filling, s_t² ∝ a_t·A_t, s ≥ 1.
+
+    >>> levels(np.array([1.0, 4.0, 16.0]), np.ones(3), 9).tolist()
+    [4.0, 8.0, 16.0]
+    """
+    found: Reals = 2 ** level_out(np.log2(weights * lost) / 2, bits, 0.0, max(bits, 0.0))
+    return found
+
+
+def importance(rounds: Reals, last: int, gamma: float) -> Reals:
+    """a_t = Π_{r>t}(1 − μη_r) for η_r = 2/(μ(r + γ)), a product in which all but the ends cancel."""
+    now, then = rounds + gamma, last + gamma
+    share: Reals = now * (now - 1) / (then * (then - 1))
+    return share
+
+
+def continued(past: Reals, later: Reals, caution: float) -> Reals:
+    """A straight line through what is known of rounds 1, 2, …, continued; NaN is not known, and nothing known is 0."""
+    known = np.isfinite(past)
+    if not known.any():
+        return np.zeros(len(later))
+    rounds, values = np.flatnonzero(known) + 1.0, past[known]
+    centre, mean = rounds.mean(), values.mean()
+    slope = (rounds - centre) @ (values - mean) / (((rounds - centre) ** 2).sum() + caution or math.inf)
+    line: Reals = mean + slope * (later - centre)
+    return line

@@ -1,0 +1,112 @@
+"""Oort (Lai et al., "Oort: Efficient federated learning via guided participant selection", OSDI 2021).
+
+A client is worth what its examples still have to teach (by the losses of its last training), less if it is slower
+than a preferred duration T, which the pacer lengthens as soon as the worth of the cohorts stops growing. Part of
+each cohort is explored: clients never tried, the fast ones rather than the slow. The rules and constants are the
+paper's; its released code differs in many of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heteroselect.compress.memory import Kept
+from heteroselect.moment import Moment
+from heteroselect.population import Counts, Population, Reals
+from heteroselect.select.cohort import Cohort, Situation
+from heteroselect.select.uniform import weighted
+
+
+@dataclass(frozen=True)
+class Oort:
+    """Noted from round to round: the preferred `duration` T, the pacer's `step` Δ, and the statistical `utility` of
+    the cohorts of two windows. Over-commitment (1.3·m, the first m count) is the round's business, not the selector's.
+    """
+
+    explore: float = 0.9
+    explore_decay: float = 0.98
+    explore_minimum: float = 0.2
+    penalty: float = 2.0
+    """α: how much the slow are penalised, (T/t)^α."""
+    bonus: float = 0.1
+    clip: float = 95.0
+    """The percentile that utilities are cut at, so that no outlier takes all."""
+    cut: float = 0.95
+    """c: clients worth more than c times the last one who would be taken have a chance too."""
+    window: int = 20
+    pace: float = 0.0
+    """Δ in seconds, where T starts too; 0 takes the tenth percentile of the first durations seen."""
+    tired: int = 10
+    """Clients picked more often than this are left out, as long as there are others; 0 leaves nobody out."""
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        population, size = here.population, here.size
+        utility = statistical(population)
+        state = self.paced(here.state, utility, population, here.moment)
+        tried, fresh = np.flatnonzero(np.isfinite(utility)), np.flatnonzero(np.isnan(utility))
+
+        # how many of each: an epsilon of newcomers, as far as there are any
+        known = min(len(tried), size - round(self.epsilon(here.moment) * size))
+        new = min(len(fresh), size - known)
+        known = size - new
+
+        speed = np.ones(len(population)) if here.means is None else 1 / (here.means.computing + here.means.sending)
+        # who was asked before and never answered is worth another try, but less and less
+        explored = fresh[weighted((speed / (1 + population.counts))[fresh], new, here.rng).ids] if new else fresh[:0]
+        worth = self.worth(utility, population, here.moment, state)
+        exploited = self.exploited(tried, worth, population, known, here.rng) if known else tried[:0]
+        ids = np.concatenate([exploited, explored])
+        return Cohort(ids, np.ones(len(ids)), state=state)
+
+    def epsilon(self, moment: Moment) -> float:
+        return max(self.explore * self.explore_decay ** (moment.round - 1), self.explore_minimum)
+
+    def worth(self, utility: Reals, population: Population, moment: Moment, state: Kept) -> Reals:
+        """Util = (clip(U) + √(0.1·ln R/L))·(T/t)^α where t > T; NaN of those never tried."""
+        if np.isnan(utility).all():
+            return utility
+        positive = utility[utility > 0]
+        least = positive.min() if positive.size else 1.0
+        clipped = np.clip(utility, least, max(least, np.nanpercentile(utility, self.clip)))
+        # a client long not heard may have changed: L is the round that its utility is from
+        aged = clipped + np.sqrt(self.bonus * np.log(moment.round) / np.maximum(population.last_round, 1))
+        took = population.reported("seconds")
+        late = np.maximum(1.0, np.nan_to_num(took / float(state["duration"]), nan=1.0)) if "duration" in state else 1.0
+        worth: Reals = aged / late**self.penalty
+        return worth
+
+    def exploited(
+        self, tried: Counts, worth: Reals, population: Population, size: int, rng: np.random.Generator
+    ) -> Counts:
+        """Draw ∝ worth from all near the best. The tired come in only where the others do not suffice."""
+        weary = (population.counts[tried] > self.tired) & (self.tired > 0)
+        rested = tried[~weary]
+        if len(rested) <= size:
+            spare = tried[weary]
+            more = spare[np.argsort(-worth[spare], kind="stable")][: size - len(rested)]
+            return np.concatenate([rested, more])
+        last = np.sort(worth[rested])[-size]
+        pool: Counts = rested[worth[rested] >= self.cut * last]
+        return pool[weighted(worth[pool], size, rng).ids]
+
+    def paced(self, state: Kept, utility: Reals, population: Population, moment: Moment) -> Kept:
+        """T ← T + Δ where the last window of rounds was worth less than the one before it."""
+        took = population.reported("seconds")
+        if not np.isfinite(took).any():
+            return state
+        if "duration" not in state:
+            step = np.array(self.pace or np.nanpercentile(took, 10))
+            state = {"duration": step, "step": step, "utility": np.zeros(0)}
+        last = population.last_round == moment.round - 1
+        past = np.append(state["utility"], np.nansum(utility[last]))[-2 * self.window :]
+        duration = state["duration"]
+        if len(past) == 2 * self.window and (moment.round - 1) % self.window == 0:
+            before, lately = past[: self.window].sum(), past[self.window :].sum()
+            duration = duration + state["step"] * (before > lately)
+        return {**state, "duration": np.asarray(duration), "utility": past}
+
+
+def statistical(population: Population) -> Reals:
+    """U = |B|·√(mean of squared losses), of the last participation; NaN of those never heard."""
+    utility: Reals = population.sizes * population.reported("rms")
+    return utility

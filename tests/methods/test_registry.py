@@ -1,0 +1,154 @@
+"""The registry: every method says what it is, has its parts, and learns."""
+
+import pytest
+
+import heteroselect
+from heteroselect import HeteroSelectError, methods
+
+ISSUED = [
+    "heteroselect",
+    "heteroselect-as-run",
+    "fedavg",
+    "fedprox",
+    "optrate",
+    "flexcom",
+    "adasample",
+    "fedcg",
+    "power-of-choice",
+    "oort",
+    "fedcs",
+    "optimal-client-sampling",
+    "clustered-sampling",
+    "divfl",
+    "delta",
+    "fedpaq",
+    "stc",
+    "dgc",
+    "signsgd-majority",
+    "ef21",
+    "scaffold",
+    "feddyn",
+    "fednova",
+    "fedadam",
+    "fedyogi",
+    "fedavgm",
+]
+
+SLOW_TO_START = {"stc": 15, "dgc": 10, "signsgd-majority": 10, "ef21": 10}
+"""The rounds that their files state for them."""
+
+
+def test_all_are_there():
+    assert list(methods.REGISTRY) == ISSUED
+    assert {name for name, entry in methods.REGISTRY.items() if entry.reconstruction} == {"optrate", "flexcom", "fedcg"}
+
+
+@pytest.mark.parametrize("name", ISSUED)
+def test_each_says_what_it_is_and_where_it_is_from(name):
+    entry = methods.REGISTRY[name]
+    assert 10 < len(entry.summary) < 120
+    assert '"' in entry.paper or name.startswith("heteroselect")
+    assert methods.get(name).name == name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ISSUED)
+def test_each_learns(name):
+    """Above 80 % on MNIST within five rounds, or within those that its file states."""
+    rounds = SLOW_TO_START.get(name, 5)
+    result = heteroselect.run("mnist", method=name, settings={"stop_after": rounds, "stop_at_target": 1, "target": 0.8})
+    assert result.peak_accuracy > 0.8
+    assert result.summary["reconstruction"] is methods.REGISTRY[name].reconstruction
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["scaffold", "feddyn", "fednova", "oort", "delta", "fedadam", "optimal-client-sampling"]
+)
+def test_state_and_second_messages_do_not_depend_on_threads_or_a_restart(name, tmp_path):
+    settings = {"clients": 12, "selected": 3, "rounds": 6, "method.train.steps": 4, "simulate.checkpoint_rounds": 1}
+    one = heteroselect.run("mnist", method=name, settings=settings, threads=1)
+    two = heteroselect.run("mnist", method=name, settings=settings, threads=2)
+    assert one.rounds == two.rounds
+
+    class PowerError(Exception):
+        pass
+
+    def watch(line):
+        if line["round"] == 4:
+            raise PowerError
+
+    with pytest.raises(PowerError):
+        heteroselect.run("mnist", method=name, settings=settings, out=tmp_path / "run", watch=watch)
+    assert heteroselect.resume(tmp_path / "run").model_sha256 == one.model_sha256 == two.model_sha256
+
+
+def test_options_reach_the_part_that_makes_the_method():
+    config = heteroselect.load("mnist", method="oort", changes={"method.options.penalty": 1, "method.options.tired": 3})
+    method = methods.build(config.method)
+    assert (method.select.penalty, method.select.tired) == (1.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("oort", {"patience": 3}, r"method\.options\.patience: oort has no such option; allowed are explore"),
+        ("oort", {"tired": "very"}, r"method\.options\.tired: allowed is a number ≥ 0, not 'very'"),
+        ("clustered-sampling", {"by": "sizes"}, r"method\.options\.by: allowed is size, similarity, not 'sizes'"),
+        ("fedadam", {"momentum": -5.0}, r"method\.options\.momentum: allowed is a number ≥ 0"),
+        ("fedcg", {"average": 0.5}, "has no such option"),
+        ("fedavg", {"x": 1}, r"method\.options: fedavg has none"),
+        ("scaffold", {"x": 1}, "allowed are none"),
+    ],
+)
+def test_other_options_are_refused(name, options, sentence):
+    changes = {f"method.options.{key}": value for key, value in options.items()}
+    with pytest.raises(HeteroSelectError, match=sentence):
+        methods.build(heteroselect.load("mnist", method=name, changes=changes).method)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        (
+            "scaffold",
+            {"method.train.steps_rule": "device"},
+            r"method\.train\.steps_rule: allowed with scaffold is equal",
+        ),
+        ("feddyn", {"method.aggregate.weights": "data"}, r"method\.aggregate\.weights: allowed with feddyn is uniform"),
+        ("feddyn", {"method.train.proximal": 0}, r"method\.train\.proximal: allowed with feddyn"),
+        ("fednova", {"method.train.proximal": 0.1}, r"method\.train\.proximal: allowed with fednova is 0"),
+        ("fedavg", {"method.select.temperature": 2}, r"method\.select\.temperature: it has no effect on fedavg"),
+        ("fedadam", {"method.aggregate.momentum": 0.5}, r"method\.aggregate\.momentum: it has no effect on fedadam"),
+    ],
+)
+def test_settings_that_break_a_method_or_do_nothing_are_refused(name, change, sentence):
+    with pytest.raises(HeteroSelectError, match=sentence):
+        methods.build(heteroselect.load("mnist", method=name, changes=change).method)
+
+
+def test_scaffold_charges_for_the_vector_that_goes_down():
+    settings = {"clients": 6, "selected": 2, "rounds": 2, "method.train.steps": 2}
+    first, second = heteroselect.run("mnist", method="scaffold", settings=settings).rounds
+    plain = heteroselect.run("mnist", method="fedavg", settings=settings).rounds
+    assert first["bytes_down"] == plain[0]["bytes_down"]  # at first it is nought, and is not sent
+    assert second["bytes_down"] == 2 * plain[1]["bytes_down"]
+    assert second["bytes_up"] == plain[1]["bytes_up"]
+
+
+def test_after_training_only_the_chosen_send():
+    settings = {"clients": 12, "selected": 3, "rounds": 3, "method.train.steps": 2}
+    for line in heteroselect.run("mnist", method="optimal-client-sampling", settings=settings).rounds:
+        assert line["selected"] == list(range(12))
+        senders = [k for k, sent in enumerate(line["bytes_up_clients"]) if sent]
+        assert [k for k, weight in enumerate(line["weights"]) if weight] == senders
+        assert len(senders) < 12
+        assert line["bytes_scoring"] == 12 * 4  # everybody says how long its update is
+        assert line["events"] == []
+
+
+def test_steps_by_device_differ_and_the_fast_do_more():
+    settings = {"clients": 10, "selected": 5, "rounds": 2, "method.train.steps": 10, "method.train.batch": 4}
+    nova = heteroselect.run("mnist", method="fednova", settings=settings)
+    equal = heteroselect.run("mnist", method="fedavg", settings=settings)
+    assert max(line["seconds"] for line in nova.rounds) < max(line["seconds"] for line in equal.rounds)

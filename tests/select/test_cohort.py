@@ -1,0 +1,40 @@
+"""What becomes of a cohort when some of it is not heard."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from heteroselect.select import Cohort
+
+RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+def test_those_present_speak_for_the_absent():
+    # 0.4 + 0.2 + 0.6 = 1.2; the two present say 0.6 of it and are made twice as loud
+    cohort = Cohort(np.array([7, 3, 5]), np.array([0.1, 0.2, 0.3]), share=np.array([0.4, 0.2, 0.6]))
+    some = cohort.only(np.array([1, 0]))
+    assert some.ids.tolist() == [3, 7]
+    assert some.inclusion.tolist() == [0.2, 0.1]
+    assert_allclose(some.share, [0.4, 0.8])
+
+
+def test_a_cohort_without_shares_gets_none():
+    assert Cohort(np.array([7, 3]), np.ones(2)).only(np.array([0])).share is None
+
+
+@pytest.mark.parametrize("places", [[], [0]])
+def test_shares_of_nothing_stay_nothing(places):
+    cohort = Cohort(np.array([7, 3]), np.ones(2), share=np.array([0.0, 1.0]))
+    assert cohort.only(np.array(places, np.int64)).share.tolist() == [0.0] * len(places)
+
+
+@given(st.lists(st.floats(0.01, 5), min_size=1, max_size=8), st.data())
+@RANDOM
+def test_shares_keep_their_sum_and_their_ratios(share, data):
+    share = np.array(share)
+    places = np.array(data.draw(st.permutations(range(len(share)))))[: data.draw(st.integers(1, len(share)))]
+    some = Cohort(np.arange(len(share)), np.ones(len(share)), share=share).only(places)
+    assert_allclose(some.share.sum(), share.sum())
+    assert_allclose(some.share / some.share[0], share[places] / share[places[0]])

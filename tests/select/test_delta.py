@@ -1,0 +1,131 @@
+"""DELTA: who differs is heard more often and more softly."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
+
+from heteroselect.compress.update import Update
+from heteroselect.moment import Moment
+from heteroselect.population import Population
+from heteroselect.select import Situation
+from heteroselect.select.delta import Delta, apart, floored, moved, participants
+
+RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
+DRAWS = 2000
+
+
+def people(uploads, sizes=None, reports=None, round=1):
+    """Clients of whom those with a vector took part in `round`."""
+    population = Population.new(np.array(sizes or [10] * len(uploads)))
+    for client, vector in enumerate(uploads):
+        if vector is not None:
+            population.received(client, Update.whole(np.array(vector, np.float32)))
+            population.reported_by(client, (reports or {}).get(client, {}))
+            population.selected(np.array([client]), round)
+    return population
+
+
+def select(population, size=2, state=None, seed=0, rule=Delta()):
+    here = Situation(size, Moment(2, 10), default_rng(seed), population, state=state or {})
+    return rule.select(np.zeros(len(population)), here)
+
+
+def test_the_square_root_is_the_best_and_a_uniform_draw_a_sixth_worse():
+    costs = np.array([1.0, 4.0, 9.0])
+    chances = moved(np.full(3, 1 / 3), np.arange(3), np.sqrt(costs))
+    assert_allclose(chances, [1 / 6, 2 / 6, 3 / 6])
+    # Σc/p: 36 against 42
+    assert (costs * 3).sum() / (costs / chances).sum() == pytest.approx(1.167, abs=5e-4)
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=2, max_size=8), st.data())
+@RANDOM
+def test_only_participants_move_and_their_mass_stays(masses, data):
+    chances = np.array(masses) / sum(masses)
+    ids = np.array(data.draw(st.lists(st.integers(0, len(masses) - 1), min_size=1, unique=True)))
+    spread = np.array(data.draw(st.lists(st.floats(0, 5), min_size=len(ids), max_size=len(ids))))
+    found = moved(chances, ids, spread)
+    others = np.setdiff1d(np.arange(len(masses)), ids)
+    assert_allclose(found[others], chances[others])
+    assert_allclose(found[ids].sum(), chances[ids].sum())
+    assert_allclose(found.sum(), 1)
+
+
+def test_no_spread_changes_nothing():
+    assert moved(np.array([0.2, 0.8]), np.array([0, 1]), np.zeros(2)).tolist() == [0.2, 0.8]
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=8).filter(lambda values: sum(values) > 0.1))
+@RANDOM
+def test_a_floor_holds_and_the_sum_stays(masses):
+    chances = np.array(masses) / sum(masses)
+    found = floored(chances, 1e-3)
+    assert (found >= 1e-3 - 1e-15).all()
+    assert_allclose(found.sum(), 1)
+    assert_allclose(found, chances, atol=1e-2)
+
+
+def test_distances_from_the_mean_by_hand():
+    # the mean of (2, 0), (0, 2) and (1, 4) is (1, 2)
+    population = people([[2, 0], None, [0, 2], [1, 4]])
+    assert participants(population).tolist() == [0, 2, 3]
+    assert_allclose(apart(population, np.array([0, 2, 3])), [5, 1, 4])
+
+
+def test_the_first_draw_is_uniform_and_remembered():
+    cohort = select(people([None] * 4))
+    assert_allclose(cohort.state["probabilities"], 0.25)
+    assert_allclose(cohort.inclusion, 1 - 0.75**2)
+
+
+def test_probabilities_follow_the_distance():
+    # distances 3, 1 and 2 from the mean 0 (client 3 took no part and keeps its quarter)
+    population = people([[3], [-1], [-2], None])
+    cohort = select(population, rule=Delta(floor=0.0))
+    assert_allclose(cohort.state["probabilities"], [3 / 8, 1 / 8, 2 / 8, 1 / 4])
+
+
+def test_noise_counts_where_it_is_reported():
+    # 1·9 + 0.5·0, 1·1 + 0.5·30, 1·4 + 0.5·0
+    population = people([[3], [-1], [-2]], reports={1: {"variance": 30.0}})
+    cohort = select(population, rule=Delta(noise=0.5, floor=0.0))
+    assert_allclose(cohort.state["probabilities"], np.array([3, 4, 2]) / 9)
+
+
+def test_only_the_last_round_moves():
+    population = people([[3], [-1], [-2], None])
+    population.selected(np.array([0, 2]), 5)
+    # of ½ between 0 and 2, at 3 and −2 around 0.5, each 2.5 away; so they stay
+    cohort = select(population, state={"probabilities": np.array([0.4, 0.3, 0.1, 0.2])}, rule=Delta(floor=0.0))
+    assert_allclose(cohort.state["probabilities"], [0.25, 0.3, 0.25, 0.2])
+
+
+def test_a_cohort_is_distinct_and_a_client_drawn_twice_speaks_twice():
+    state = {"probabilities": np.array([0.97, 0.01, 0.01, 0.01])}
+    cohort = select(people([None] * 4), size=3, state=state)
+    assert len(set(cohort.ids.tolist())) == len(cohort.ids)
+    place = cohort.ids.tolist().index(0)
+    assert round(cohort.share[place] * 3 * 0.97 / 0.25) in (2, 3)
+
+
+def test_the_sum_is_unbiased():
+    sizes, x = [10, 30, 20, 40], np.array([1.0, -2.0, 4.0, 0.5])
+    state = {"probabilities": np.array([0.4, 0.1, 0.3, 0.2])}
+    sums, shares = np.empty(DRAWS), np.empty(DRAWS)
+    for seed in range(DRAWS):
+        cohort = select(people([None] * 4, sizes), state=state, seed=seed)
+        sums[seed], shares[seed] = cohort.share @ x[cohort.ids], cohort.share.sum()
+    assert abs(sums.mean() - x @ np.array(sizes) / 100) <= 4 * sums.std() / math.sqrt(DRAWS)
+    assert abs(shares.mean() - 1) <= 4 * shares.std() / math.sqrt(DRAWS)
+
+
+def test_a_participant_who_was_not_heard_does_not_move():
+    population = people([[3], [-3], None])
+    population.selected(np.array([2]), 1)
+    assert participants(population).tolist() == [0, 1]
+    assert_allclose(select(population, rule=Delta(floor=0.0)).state["probabilities"], 1 / 3)

@@ -1,0 +1,136 @@
+"""The comparison: one grid, one clock, and figures that can be checked by hand."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from heteroselect import HeteroSelectError
+from heteroselect import compare as grids
+from heteroselect.cli import app
+from heteroselect.folder import read_rounds
+
+SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.train.steps": 3, "target": 0.5}
+METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"
+
+
+def call(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def words(out: Path, *more: str) -> list[object]:
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    return ["compare", "mnist", "--methods", METHODS, "--seeds", "1,2", "--out", out, *sets, *more]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("grid") / "out"
+    found = call(*words(out))
+    assert found.exit_code == 0, found.output
+    assert "fedcg*" in found.output
+    assert "reconstruction" in found.output
+    return out
+
+
+def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> None:
+    content = json.loads((compared / "compare.json").read_text())
+    assert [(run["method"], run["seed"]) for run in content["runs"]] == [
+        (method, seed) for seed in (1, 2) for method in METHODS.split(",")
+    ]
+    with (compared / "compare.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [row["model_sha256"] for row in table] == [run["model_sha256"] for run in content["runs"]]
+    assert [run["reconstruction"] for run in content["runs"][:4]] == [False, False, False, True]
+    assert "fedcg*" in (compared / "compare.md").read_text()
+    assert (compared / "report.html").is_file()
+    assert (compared / "figures" / "accuracy.pdf").is_file()
+
+
+def test_a_seed_shares_partition_links_and_devices(compared: Path) -> None:
+    """Also with the method that would deal the data as its authors did."""
+    links = {}
+    for method in METHODS.split(","):
+        config = (compared / method / "seed-1" / "config.toml").read_text()
+        assert 'variant = "disjoint"' in config
+        for line in read_rounds(compared / method / "seed-1"):
+            for client, mbps in zip(line["selected"], line["bandwidth_mbps"], strict=True):
+                assert links.setdefault((line["round"], client), mbps) == mbps
+
+
+def test_a_grid_is_gone_on_with_and_nothing_is_run_twice(compared: Path, tmp_path: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in compared.rglob("rounds.jsonl")}
+    victim = compared / "fedavg" / "seed-2"
+    kept = (victim / "summary.json").read_bytes()
+    (victim / "summary.json").unlink()  # as if it had been killed before its end
+    found = call(*words(compared))
+    assert found.exit_code == 0, found.output
+    assert found.output.count("was there") == 7
+    changed = [path for path, stamp in before.items() if path.stat().st_mtime_ns != stamp]
+    assert changed == [victim / "rounds.jsonl"]
+    assert json.loads(kept)["model_sha256"] == json.loads((victim / "summary.json").read_text())["model_sha256"]
+
+
+def test_other_settings_in_the_same_folder_are_refused(compared: Path) -> None:
+    found = call(*words(compared, "--set", "rounds=5"))
+    assert isinstance(found.exception, HeteroSelectError)
+    assert "holds a run with other settings" in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (["--methods", "fedavg,fedavg"], "each once"),
+        (["--methods", ","], "one or more names"),
+        (["--seeds", "1,1"], "each once"),
+        (["--seeds", "one"], "whole numbers with commas"),
+        (["--methods", "magic"], "no method 'magic'"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, change: list[str], sentence: str) -> None:
+    found = call("compare", "mnist", "--methods", "fedavg", "--out", tmp_path / "x", *change)
+    assert isinstance(found.exception, HeteroSelectError)
+    assert sentence in str(found.exception)
+    assert not (tmp_path / "x").exists()
+
+
+LINES = [
+    {"accuracy": 0.3, "bytes_up": 100, "seconds": 10.0},
+    {"accuracy": None, "bytes_up": 50, "seconds": 5.0},
+    {"accuracy": 0.8, "bytes_up": 50, "seconds": 5.0},
+]
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(99, None), (100, 0.3), (199, 0.3), (200, 0.8), (1000, 0.8)])
+def test_accuracy_at_equal_bytes_by_hand(budget: float, expected: float | None) -> None:
+    assert grids.accuracy_at(LINES, "bytes_up", budget) == expected
+
+
+def test_the_interval_is_students() -> None:
+    # t(0.975, 2) = 4.303; differences 1, 2, 3 have a standard error of 1/√3
+    assert grids.interval([1, 2, 3]) == pytest.approx((2.0, 4.302653 / np.sqrt(3)))
+    mean, half = grids.interval([0.5]) or (0, 0)
+    assert mean == 0.5
+    assert np.isnan(half)
+    assert grids.interval([]) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "text"),
+    [
+        ([0.9, 0.92], "%", "91.00 ± 1.41"),
+        ([5, None], "", "5.00 (1 of 2)"),
+        ([None, None], "", "not reached"),
+        ([1234.5], "", "1,234"),
+    ],
+)
+def test_figures_are_shown_with_their_spread(values: list, unit: str, text: str) -> None:
+    assert grids.shown(values, unit) == text
+
+
+def test_every_column_is_in_one_of_the_tables() -> None:
+    assert sorted({place for part in grids.halves(80) for place in part}) == list(range(len(grids.heads())))
+    assert grids.halves(300) == [list(range(len(grids.heads())))]
