@@ -47,7 +47,7 @@ JOBS = {
     job.name: job
     for job in (
         Job("mnist", "MNIST, logistic regression, 50 local steps", "mnist", "logistic", 50, 0.05, 32, 3, 1),
-        Job("alexnet", "CIFAR-10, AlexNet, 10 local steps", "cifar10", "alexnet", 10, 0.05, 7, 2, 2),
+        Job("alexnet", "CIFAR-10, AlexNet, 10 local steps", "cifar10", "alexnet", 10, 0.05, 7, 3, 2),
     )
 }
 

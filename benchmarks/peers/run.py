@@ -216,7 +216,8 @@ def markdown(about: dict[str, Any], jobs: dict[str, Any]) -> str:
         f"- Versions: Python {about['python']}, {versions}.",
         f"- The job: {CLIENTS} clients, {SELECTED} a round, batch {BATCH}, plain SGD, no compression, IID; nothing is "
         "evaluated in the timed part. All get the same examples as bytes in memory, the same way to make batches "
-        "of them (no DataLoader), and the same network; colour images have their channels together in memory.",
+        "of them (no DataLoader), and the same network; colour images have their channels together in memory. What our engine does on top "
+        "(the weights of convolutions lie so as well, which a peer's user would have to ask torch for) counts as ours.",
         "- Seconds a round: median of a run without its first and last round. Start-up: from the start of the process "
         "to the end of the first round, less a round. Peak memory: the greatest sum of proportional set sizes over "
         "all processes of a job. Each is the least of the runs, each run a fresh process, the "

@@ -96,11 +96,10 @@ def run(
         changes["data.dir"] = str(data_dir.absolute())
     mine = own.load(method) if method is not None and own.is_path(method) else None
     config = settings_of(preset, method=None if mine else method, changes=changes, own=mine is not None)
-    name = mine(config.method).name if mine else config.method.name
-    path = out_dir or numbered(Path("runs"), f"{Path(config.data.name).stem}-{name}")
+    place = out_dir or (lambda name: numbered(Path("runs"), name))
     with terminable(), watching(config, quiet=quiet) as watch:
-        result = run_experiment(config, method=mine, out=path, threads=threads, device=device, watch=watch)
-    print_result(result, path, as_json=as_json, quiet=quiet)
+        result = run_experiment(config, method=mine, out=place, threads=threads, device=device, watch=watch)
+    print_result(result, as_json=as_json, quiet=quiet)
 
 
 @app.command()
@@ -120,7 +119,7 @@ def resume(
         result = resume_run(folder, method=mine, threads=threads, watch=watch, warn=say)
     if over and not as_json:
         err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
-    print_result(result, folder, as_json=as_json, quiet=quiet)
+    print_result(result, as_json=as_json, quiet=quiet)
 
 
 @app.command()

@@ -75,7 +75,7 @@ def run(
     loss: Loss | None = None,
     metric: Metric | None = None,
     settings: Mapping[str, Any] | None = None,
-    out: str | Path | None = None,
+    out: str | Path | Callable[[str], Path] | None = None,
     threads: int | None = None,
     device: str | None = None,
     watch: Callable[[Line], None] | None = None,
@@ -84,7 +84,8 @@ def run(
 
     `settings` are single changes with dotted keys, as `--set` takes them. `model` is a factory of any
     torch.nn.Module, `data` arrays or a list with one data set a client (then with `test`), `loss` and
-    `metric` take (outputs, targets). With `out` the run folder is written there.
+    `metric` take (outputs, targets). With `out` the run folder is written there; a function gives the place for a
+    run's name, once there is nothing left to go wrong before the first round.
 
     >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.train.steps": 5})
     >>> result.summary["rounds"], len(result.rounds)
@@ -102,7 +103,7 @@ def run(
         )
     device = choose_device(device)
     threads = choose_threads(threads, device)
-    if out is not None:
+    if out is not None and not callable(out):
         RunFolder.refuse_taken(Path(out))
     experiment = prepare(
         checked,
@@ -116,7 +117,8 @@ def run(
     )
     if out is None:
         return play(experiment, None, threads=threads, device=device, watch=watch)
-    folder = RunFolder.create(Path(out), to_toml(experiment.config))
+    name = f"{Path(experiment.federation.name).stem}-{experiment.method.name}"
+    folder = RunFolder.create(out(name) if callable(out) else Path(out), to_toml(experiment.config))
     with locked(folder.path):
         return play(experiment, folder, threads=threads, device=device, watch=watch)
 

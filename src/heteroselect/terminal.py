@@ -4,7 +4,6 @@ import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import typer
 from rich.console import Console
@@ -69,7 +68,8 @@ def watching(config: Config, *, quiet: bool) -> Iterator[Callable[[Line], None] 
         yield lambda line: progress.update(task, completed=line["round"], description=text(line))
 
 
-def print_result(result: Result, path: Path, *, as_json: bool, quiet: bool) -> None:
+def print_result(result: Result, *, as_json: bool, quiet: bool) -> None:
+    path = result.folder
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:

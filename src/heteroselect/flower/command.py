@@ -134,4 +134,4 @@ def _conduct(path: Path, config: Config, plan: Plan, *, as_json: bool, quiet: bo
     except KeyboardInterrupt:
         err.print(f"interrupted; `heteroselect flower resume {path}` goes on.", soft_wrap=True, highlight=False)
         raise typer.Exit(130) from None
-    print_result(result, path, as_json=as_json, quiet=quiet)
+    print_result(result, as_json=as_json, quiet=quiet)
