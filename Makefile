@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
 
-.PHONY: help run test test-network flower check results screenshots docs bench bench-wire bench-peers fuzz clean
+.PHONY: help run test test-network flower check results compare screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -13,11 +13,13 @@ help:
 	@echo "make test-network  Flower over links of 0.5, 1 and 2 Mb/s between network namespaces (needs root and iproute2)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
-	@echo "make screenshots  run MNIST with two methods and take the README's picture of their report (needs chromium)"
+	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
+	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
 	@echo "make docs     rewrite the list of settings in docs/settings.md"
 	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"
 	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer"
 	@echo "make bench-peers  one FedAvg job here and on Flower, pfl and FedLab, in a .venv-peers of their own"
+	@echo "make bench-flower  what a run costs in the simulator, on Flower's simulation and deployed with TLS"
 	@echo "make fuzz     a million broken payloads against the decoder (about ten minutes)"
 	@echo "make clean    remove .venv and caches"
 
@@ -45,6 +47,9 @@ lint: $(VENV)/.installed-dev
 results: $(VENV)/.installed
 	$(BIN)/python studies/mnist_seeds.py
 
+compare: $(VENV)/.installed
+	$(BIN)/python studies/compare_methods.py
+
 screenshots: $(VENV)/.installed
 	$(BIN)/python studies/report_picture.py
 
@@ -59,6 +64,9 @@ bench-wire: $(VENV)/.installed
 
 bench-peers: $(PEERS)/.installed
 	PYTHONPATH=benchmarks $(PEERS)/bin/python -W ignore -m peers.run
+
+bench-flower: $(VENV)/.installed-flower
+	$(BIN)/python benchmarks/flower.py
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python benchmarks/fuzz_wire.py

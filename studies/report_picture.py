@@ -1,19 +1,15 @@
 """A picture of a report for the README. Run it with `make screenshots`; it needs Debian's package chromium.
 
-Plays MNIST with two methods and two seeds, makes the page with `heteroselect report`, and has a headless browser
-photograph its top into docs/results/report.png.
+A headless browser photographs the top of docs/results/compare/report.html, which `make compare` makes.
 """
 
-import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "results" / "report.png"
-METHODS, SEEDS = ("heteroselect", "heteroselect-as-run"), (42, 43)
+PAGE, PICTURE = ROOT / "docs" / "results" / "compare" / "report.html", ROOT / "docs" / "results" / "report.png"
 WIDTH, HEIGHT = 1240, 1840
 
 
@@ -21,26 +17,12 @@ def main() -> None:
     browser = shutil.which("chromium")
     if browser is None:
         sys.exit("make screenshots needs Debian's package chromium")
-    with tempfile.TemporaryDirectory() as place:
-        for method in METHODS:
-            for seed in SEEDS:
-                words = ("--method", method, "--seed", str(seed), "--out", f"runs/{method}-{seed}", "--quiet")
-                heteroselect(place, "run", "mnist", *words)
-        heteroselect(place, "report", "runs", "--out", "report.html")
-        photograph(browser, Path(place) / "report.html", PICTURE)
-    print(PICTURE.relative_to(ROOT))
-
-
-def heteroselect(place: str, *words: str) -> None:
-    source = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": source}
-    subprocess.run([sys.executable, "-m", "heteroselect", *words], cwd=place, check=True, env=environment)
-
-
-def photograph(browser: str, page: Path, picture: Path) -> None:
+    if not PAGE.is_file():
+        sys.exit(f"{PAGE.relative_to(ROOT)} is not there; `make compare` makes it")
     switches = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=10000")
-    size, where = f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={picture}"
-    subprocess.run([browser, *switches, size, where, page.as_uri()], check=True, capture_output=True)
+    size, where = f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={PICTURE}"
+    subprocess.run([browser, *switches, size, where, PAGE.as_uri()], check=True, capture_output=True)
+    print(PICTURE.relative_to(ROOT))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,14 @@ class Framework:
     threads: int | None = None  # of torch's; None: as many as are fastest for the job
 
 
-TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node=2", "--log-dir=/tmp", "-m", "peers.pfl_job")
+TORCHRUN = (
+    "-m",
+    "torch.distributed.run",
+    "--nproc-per-node=2",
+    f"--log-dir={tempfile.gettempdir()}",
+    "-m",
+    "peers.pfl_job",
+)
 FRAMEWORKS = (
     Framework(OURS, "heteroselect", ("-m", "peers.ours"), 1),
     Framework("pfl", "pfl", ("-m", "peers.pfl_job")),
@@ -216,8 +223,9 @@ def markdown(about: dict[str, Any], jobs: dict[str, Any]) -> str:
         f"- Versions: Python {about['python']}, {versions}.",
         f"- The job: {CLIENTS} clients, {SELECTED} a round, batch {BATCH}, plain SGD, no compression, IID; nothing is "
         "evaluated in the timed part. All get the same examples as bytes in memory, the same way to make batches "
-        "of them (no DataLoader), and the same network; colour images have their channels together in memory. What our engine does on top "
-        "(the weights of convolutions lie so as well, which a peer's user would have to ask torch for) counts as ours.",
+        "of them (no DataLoader), and the same network; colour images have their channels together in memory. What "
+        "our engine does on top (the weights of convolutions lie so as well, which a peer's user has to ask torch for) "
+        "counts as ours.",
         "- Seconds a round: median of a run without its first and last round. Start-up: from the start of the process "
         "to the end of the first round, less a round. Peak memory: the greatest sum of proportional set sizes over "
         "all processes of a job. Each is the least of the runs, each run a fresh process, the "

@@ -13,6 +13,7 @@ from heteroselect import methods
 from heteroselect.config import load, parse_changes, presets
 from heteroselect.data import download, sources
 from heteroselect.errors import HeteroSelectError
+from heteroselect.experiment import method_of
 from heteroselect.flower.command import app as flower
 from heteroselect.folder import (
     CONFIG,
@@ -98,7 +99,9 @@ def run(
     config = settings_of(preset, method=None if mine else method, changes=changes, own=mine is not None)
     place = out_dir or (lambda name: numbered(Path("runs"), name))
     with terminable(), watching(config, quiet=quiet) as watch:
-        result = run_experiment(config, method=mine, out=place, threads=threads, device=device, watch=watch)
+        result = run_experiment(
+            preset, method=mine or method, settings=changes, out=place, threads=threads, device=device, watch=watch
+        )
     print_result(result, as_json=as_json, quiet=quiet)
 
 
@@ -259,7 +262,7 @@ def list_methods(
         about = entry.paper + (" (the rule is a reconstruction)" if entry.reconstruction else "")
         changes, text = entry.settings, f"{name}: {entry.summary}\n{about}\n"
     else:
-        method, changes = own.load(name)(settings_of().method), {}
+        method, changes = method_of(settings_of(), own.load(name))[1], {}
         text = f"{method.name}: your own, from {name}\n"
     out.print(text, highlight=False)
     for role, part in vars(method).items():

@@ -19,8 +19,11 @@ from scipy import stats
 from heteroselect import methods
 from heteroselect.config import load, to_toml
 from heteroselect.errors import HeteroSelectError
+from heteroselect.experiment import method_of
 from heteroselect.folder import CONFIG, finished, for_people, read_rounds, read_summary, write_whole
-from heteroselect.run import Line, resume, run
+from heteroselect.methods import own
+from heteroselect.methods.own import Own
+from heteroselect.run import Line, refuse_ready, resume, run
 from heteroselect.settings import Config
 
 Summary = dict[str, Any]
@@ -29,12 +32,13 @@ STAR = "* the rule is a reconstruction from the paper's abstract"
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of the grid: its settings, and the folder it is or will be in."""
+    """One run of the grid: its settings, the folder it is or will be in, and the method where it is the user's own."""
 
     method: str
     seed: int
     config: Config
     path: Path
+    own: Own | None = None
 
     @property
     def done(self) -> bool:
@@ -48,19 +52,29 @@ def grid(
     changes: Mapping[str, Any],
     out: Path,
 ) -> list[Cell]:
-    """All runs, seed by seed, so that a grid that is broken off has compared everybody on the seeds it has."""
+    """All runs, seed by seed, so that a grid that is broken off has compared everybody on the seeds it has. A name may
+    be that of a file, FILE.py:NAME."""
     if not names or len(set(names)) < len(names):
         raise HeteroSelectError("--methods: allowed are one or more names, each once.")
     if not seeds or len(set(seeds)) < len(seeds):
         raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
     shared = {
-        name: {k: v for k, v in own.items() if not k.startswith("data.")} for name, own in methods.SETTINGS.items()
+        name: {k: v for k, v in its.items() if not k.startswith("data.")} for name, its in methods.SETTINGS.items()
     }
+    mine = {name: own.load(name) for name in names if own.is_path(name)}
+    for method in mine.values():
+        refuse_ready(method, changes)
     cells = []
     for seed in seeds:
         for name in names:
-            config = load(preset, methods=shared, method=name, changes={**changes, "seed": seed})
-            cells.append(Cell(name, seed, config, out / name / f"seed-{seed}"))
+            known = None if name in mine else name
+            config = load(preset, methods=shared, method=known, changes={**changes, "seed": seed}, own=name in mine)
+            if name in mine:
+                config, _ = method_of(config, mine[name])
+            called = config.method.name
+            cells.append(Cell(called, seed, config, out / called / f"seed-{seed}", mine.get(name)))
+    if len({cell.method for cell in cells}) < len(names):
+        raise HeteroSelectError("--methods: two of them have one name; allowed is another name for each of your own.")
     for cell in cells:
         _refuse_another(cell)
     return cells
@@ -83,8 +97,8 @@ def play_cell(
 ) -> str:
     """Run, resume or read it; the run's status."""
     if (cell.path / CONFIG).is_file():
-        return str(resume(cell.path, threads=threads, device=device, watch=watch, warn=warn).status)
-    return str(run(cell.config, out=cell.path, threads=threads, device=device, watch=watch).status)
+        return str(resume(cell.path, method=cell.own, threads=threads, device=device, watch=watch, warn=warn).status)
+    return str(run(cell.config, method=cell.own, out=cell.path, threads=threads, device=device, watch=watch).status)
 
 
 @dataclass(frozen=True)

@@ -88,21 +88,17 @@ def prepare(
 
 
 def method_of(config: Config, own: Method | Callable[[MethodSettings], Method] | None) -> tuple[Config, Method]:
-    """The method that the settings name, or the user's own, under a name of its own."""
+    """The method that the settings name, or the user's own, under a name of its own; the settings note which method
+    they are of."""
     if own is None:
         return config, methods.build(config.method)
     chosen = own if isinstance(own, Method) else own(config.method)
-    return named_after(config, chosen), chosen
-
-
-def named_after(config: Config, chosen: Method) -> Config:
-    """The settings, with the name of a method that is the user's own, and that of the one they are of."""
     if chosen.name in methods.REGISTRY and chosen != methods.build(config.method):
         raise HeteroSelectError(
             f"method: {chosen.name!r} is taken; allowed is any other name for a method of your own."
         )
     update = {"name": chosen.name, "base": config.method.name if chosen.name != config.method.name else ""}
-    return config.model_copy(update={"method": config.method.model_copy(update=update)})
+    return config.model_copy(update={"method": config.method.model_copy(update=update)}), chosen
 
 
 def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple[Config, Federation]:

@@ -96,11 +96,7 @@ def run(
     named = method if isinstance(method, str) else None
     checked = settings_of(config, method=named, changes=changes, own=method is not None and named is None)
     refuse_measured_links(checked)
-    if isinstance(method, Method) and (lost := _method_settings(config, changes)):
-        raise HeteroSelectError(
-            f"{lost}: it would have no effect beside a ready method; allowed is a function of the method's settings, "
-            "method=lambda settings: …"
-        )
+    refuse_ready(method, {**(config if isinstance(config, Mapping) else {}), **changes})
     device = choose_device(device)
     threads = choose_threads(threads, device)
     if out is not None and not callable(out):
@@ -123,10 +119,14 @@ def run(
         return play(experiment, folder, threads=threads, device=device, watch=watch)
 
 
-def _method_settings(config: str | Path | Mapping[str, Any] | Config, changes: Mapping[str, Any]) -> str | None:
-    """The first setting of a method's parts that the caller gave, if any."""
-    given = flatten(changes) | (flatten(config) if isinstance(config, Mapping) else {})
-    return next((key for key in given if key.startswith("method.") and key != "method.name"), None)
+def refuse_ready(method: object, given: Mapping[str, Any]) -> None:
+    """A setting of a method's parts changes nothing in a method that is ready."""
+    idle = [key for key in flatten(given) if key.startswith("method.") and key != "method.name"]
+    if isinstance(method, Method) and idle:
+        raise HeteroSelectError(
+            f"{idle[0]}: it would have no effect beside a ready method; allowed is a function of the method's "
+            "settings, as in def mine(settings): …"
+        )
 
 
 def settings_of(

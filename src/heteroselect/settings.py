@@ -92,7 +92,7 @@ class FaultSettings(Group):
 
 class WorldSettings(Group):
     links: Literal["drawn", "measured"] = "drawn"
-    """uplinks drawn as below, or measured at every upload (`heteroselect flower deploy` only)"""
+    """uplinks drawn as below, or measured at every upload (on SuperNodes of Flower only)"""
     links_keep: BelowOne = 0.5
     """what the estimate of a measured link keeps at each new measurement"""
     bandwidth_min_mbps: Positive = 1.0

@@ -23,16 +23,20 @@ def say(text: str) -> None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """A polite request to end (SIGTERM) is met like Ctrl-C: with a checkpoint and a valid folder."""
+    """A polite request to end (SIGTERM, or a terminal that is closed) is met like Ctrl-C: with a checkpoint and a valid
+    folder."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    kinds = [signal.SIGTERM, signal.SIGHUP]
+    # whoever started us with nohup wants us to stay
+    before = {kind: signal.signal(kind, stop) for kind in kinds if signal.getsignal(kind) != signal.SIG_IGN}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 @contextmanager

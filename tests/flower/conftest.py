@@ -69,15 +69,17 @@ def small(method: str | None = None, **changes: Any) -> Experiment:
     return prepare(settings_of("mnist", method=method, changes={**usual, **changes}))
 
 
-def judge(experiment: Experiment) -> Simulator:
-    return Simulator(
+def judge(experiment: Experiment, kind: type[Simulator] = Simulator, **more: Any) -> Simulator:
+    """The engine that only evaluates; of another kind, one with clients."""
+    return kind(
         experiment.module,
-        [],
+        experiment.clients() if more else [],
         experiment.federation.test,
         experiment.task,
         experiment.method,
         experiment.metric,
         streams=experiment.streams,
+        **more,
     )
 
 

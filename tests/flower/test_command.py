@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 from heteroselect import flower, methods
 from heteroselect.cli import app
@@ -70,3 +71,22 @@ def test_without_flower_it_says_what_to_install(monkeypatch):
         _ = flower.answer
     with pytest.raises(AttributeError):
         _ = flower.nothing
+
+
+def test_an_interruption_says_how_to_go_on_and_exits_as_the_shell_expects(tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("heteroselect.flower.conduct.conduct", interrupted)
+    out = tmp_path / "run"
+    found = CliRunner().invoke(app, ["flower", "deploy", "mnist", "--out", str(out)])
+    assert found.exit_code == 130
+    assert f"`heteroselect flower resume {out}` goes on" in found.output
+
+
+def test_paths_are_whole_because_flowers_processes_work_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.npz").touch()
+    config, _ = _config("mnist", None, ["data.name=mine.npz", "data.dir=."], None, clients=3)
+    assert (config.data.name, config.data.dir) == (str(tmp_path / "mine.npz"), str(tmp_path))
+    assert _config("mnist", None, ["data.name=cifar10"], None, clients=3)[0].data.name == "cifar10"

@@ -17,7 +17,7 @@ from flwr.app import Message
 
 from heteroselect.experiment import prepare
 from heteroselect.flower.keys import make_node_key
-from heteroselect.flower.processes import Flower, Tls
+from heteroselect.flower.processes import Flower, Tls, left
 from heteroselect.flower.records import PAYLOAD, Header, to_array
 from heteroselect.flower.reply import reply
 from heteroselect.folder import finished, read_rounds, read_summary, whole_rounds
@@ -107,21 +107,28 @@ def mine(settings):
 """
 
 
-def test_a_node_that_sends_garbage_does_no_harm_and_an_interrupted_run_goes_on(tmp_path, nodes_of, stage_on):
-    """The garbage comes with a method of one's own, whose file the nodes load as well."""
+def test_a_node_that_sends_garbage_does_no_harm_and_a_run_whose_command_was_killed_goes_on(
+    tmp_path, nodes_of, stage_on
+):
+    """The garbage comes with a method of one's own, whose file the nodes load as well. What the killed command leaves
+    running is ended by the one that goes on."""
     out, file = tmp_path / "run", tmp_path / "spoiled.py"
     file.write_text(SPOILED)
+    resume = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
     options = ["--nodes", "2", "--rounds", "2", "--method", f"{file}:mine", "--set", "simulate.checkpoint_rounds=1"]
     with deployed(out, *options) as process:
         wait_for(lambda: out.is_dir() and len(whole_rounds(out)) == 1, process)
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert f"`heteroselect flower resume {out}` goes on" in errors
+        mark = json.loads((out / "flower" / "processes.json").read_text())["mark"]
+        again = subprocess.run(resume, capture_output=True, text=True, check=False, timeout=60)
+        assert again.returncode == 2, "not while the other is at work"
+        assert "another process is at work" in again.stderr
+        process.kill()
+        process.wait()
+    assert left(mark), "or there is nothing to end"
     assert not finished(out)
-    command = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(resume, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
+    assert not left(mark)
     lines = read_rounds(out)
     assert [[(event["client"], event["kind"]) for event in line["events"]] for line in lines] == [[(1, "rejected")]] * 2
 

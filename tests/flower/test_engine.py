@@ -1,24 +1,28 @@
 """The engine over a post of this process: the same bits as the simulator, whatever the post does with the messages."""
 
 import json
-import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from flwr.app import ConfigRecord, Message
+from flwr.app import ConfigRecord, Message, RecordDict
 
 from heteroselect import methods
 from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import FlatModel
+from heteroselect.flat import FlatModel, Weights
+from heteroselect.flower.app import cut
 from heteroselect.flower.engine import FlowerEngine
-from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, to_array
+from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, from_array, from_bytes, to_array, to_bytes
 from heteroselect.flower.reply import reply
 from heteroselect.folder import RunFolder
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.run import play
+from heteroselect.simulate.checkpoint import Checkpoints
+from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.progress import find_latest
 from heteroselect.world import MeasuredLinks
 
@@ -58,9 +62,9 @@ def test_batch_norm_statistics_come_back_from_the_clients(tmp_path, nodes_of, sm
     assert any(not torch.equal(mine[name], weights.buffers[name]) for name in mine)
 
 
-def test_a_lost_answer_is_a_missing_client_that_keeps_what_it_offered(tmp_path, nodes_of, small, stage_on):
-    """As in the simulator, where the world's faults lose an upload: the memory of the client is the same."""
-    experiment = small(rounds=3)
+def test_a_lost_answer_is_a_missing_client_that_keeps_what_it_offered(tmp_path, nodes_of, small, judge, stage_on):
+    """As in a simulator that loses it: what the client sends later is the same."""
+    experiment = small(rounds=4, selected=5)
     nodes, lost = nodes_of(experiment, tmp_path), []
 
     def lose(message: Message) -> bool:
@@ -74,10 +78,20 @@ def test_a_lost_answer_is_a_missing_client_that_keeps_what_it_offered(tmp_path, 
     def nodes_reply(message: Message) -> None:
         reply(message, nodes.sites[message.metadata.dst_node_id - nodes.first])
 
+    class Losing(Simulator):
+        """The simulator, from which the same answer does not come back."""
+
+        def train(self, weights, orders, shared):
+            uploads = super().train(weights, orders, shared)
+            return [one for one in uploads if orders[0].round != 2 or one.client != lost[0]]
+
     nodes.lose = lose
     result = play(experiment, None, threads=1, stage=stage_on(experiment, nodes))
+    theirs = play(experiment, None, threads=1, stage=lambda progress: judge(experiment, Losing, kept=progress.kept))
+    assert result.rounds == theirs.rounds
     assert result.rounds[1]["events"] == [{"client": lost[0], "kind": "missing", "detail": ""}]
-    assert [line["events"] for line in (result.rounds[0], result.rounds[2])] == [[], []]
+    assert [line["events"] for line in (result.rounds[0], *result.rounds[2:])] == [[], [], []]
+    assert any(lost[0] in line["selected"] for line in result.rounds[2:]), "or nothing is shown"
     told = [Header.read(m.content) for m in nodes.seen if m.metadata.group_id == "3"]
     fate = next(header.settled for header in told if header.client == lost[0])
     assert [(one.round, one.used) for one in fate][-1] == (2, False)
@@ -139,40 +153,142 @@ def test_an_answer_in_anothers_name_or_of_another_run_does_not_count(tmp_path, n
     assert [upload.client for upload in uploads] == [0, 2, 4]
 
 
-def test_a_server_that_fell_back_to_a_checkpoint_ends_in_the_same_bits(tmp_path, nodes_of, small, stage_on):
-    """The server dies in round 4, after its clients have trained; its last checkpoint is after round 2."""
-    experiment = small(**{"simulate.checkpoint_rounds": 2, "rounds": 5})
+@pytest.mark.parametrize("method", [None, "optimal-client-sampling", "scaffold"])
+def test_a_server_that_fell_back_to_a_checkpoint_ends_in_the_same_bits(tmp_path, method, nodes_of, small, stage_on):
+    """The server dies in round 4, after its clients have trained (and some have sent what they held); its last
+    checkpoint is after round 2."""
+    experiment = small(method, **{"simulate.checkpoint_rounds": 2, "rounds": 5, "selected": 5})
     nodes, path = nodes_of(experiment, tmp_path / "memory"), tmp_path / "run"
+    last = "Give" if method == "optimal-client-sampling" else "Order"
 
     class DiedError(Exception):
         pass
 
-    def die(message: Message) -> bool:
-        if message.metadata.group_id == "4" and Header.read(message.content).kind == "Question" and not resumed:
-            raise DiedError
-        return False
+    def die(message: Message) -> Message:
+        header = Header.read(message.content)
+        if header.round == 4 and header.kind == last and not resumed:
+            raise DiedError  # the client has written down what it sent
+        return message
 
-    nodes.lose, resumed = die, []
+    nodes.spoil, resumed = die, []
     folder = RunFolder.create(path, to_toml(experiment.config))
+    stage = stage_on(experiment, nodes, since=lambda: min(Checkpoints(path).rounds(), default=0))
     with pytest.raises(DiedError):
-        play(experiment, folder, threads=1, stage=stage_on(experiment, nodes))
+        play(experiment, folder, threads=1, stage=stage)
     resumed.append(True)
-    nodes.first = 5000  # and all Supernodes_of have started again
+    nodes.first = 5000  # and all SuperNodes have started again
     found = find_latest(experiment, path, pytest.fail)
     assert len(found[0].lines) == 2
-    result = play(
-        experiment,
-        RunFolder.reopen(path, 2),
-        threads=1,
-        found=found,
-        stage=stage_on(experiment, nodes, log=path / "flower.jsonl"),
-    )
+    log = path / "flower.jsonl"
+    stage = stage_on(experiment, nodes, since=lambda: min(Checkpoints(path).rounds(), default=0), log=log)
+    result = play(experiment, RunFolder.reopen(path, 2), threads=1, found=found, stage=stage)
     theirs = play(experiment, None, threads=1)
     assert result.summary["model_sha256"] == theirs.summary["model_sha256"]
     assert result.rounds == theirs.rounds
-    lines = [json.loads(line) for line in (path / "flower.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["round"] for line in lines] == [3, 4, 5]
-    shutil.rmtree(path)
+    cut(log, 4)
+    assert [json.loads(line)["round"] for line in log.read_text().splitlines()] == [3, 4]
+
+
+def _edit(name: str, value: Any) -> Callable[[RecordDict], None]:
+    return lambda content: content[BODY].__setitem__(name, value)
+
+
+def _drop(content: RecordDict) -> None:
+    del content[BODY]
+
+
+@pytest.mark.parametrize("kind", ["Order", "Question"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda content: content[HEADER].__setitem__("settled", ["x"]),
+        lambda content: content[HEADER].__setitem__("settled", [float("inf")]),
+        lambda content: content[HEADER].__setitem__("round", 77),
+        lambda content: content[HEADER].__setitem__("uplink", float("nan")),
+        _edit("report", 3),
+        _edit("report.norm", "long"),
+        _edit("report.norm", -1.0),
+        _edit("report.loss", float("inf")),
+        _edit("loss", 1.7e308),
+        _edit("loss", [1.0, 2.0]),
+        _edit("examples", 1e300),
+        _edit("refused", "no"),
+        _drop,
+    ],
+)
+@pytest.mark.parametrize("method", ["heteroselect", "oort", "optimal-client-sampling"])
+def test_no_message_of_one_client_ends_the_run(tmp_path, kind, harm, method, nodes_of, small, stage_on):
+    experiment = small(method, rounds=2, selected=5)
+    nodes, harmed = nodes_of(experiment, tmp_path), []
+
+    def spoil(message: Message) -> Message:
+        header = Header.read(message.content)
+        if header.client == 2 and header.kind == kind:
+            harm(message.content)
+            harmed.append(header.round)
+        return message
+
+    nodes.spoil = spoil
+    result = play(experiment, None, threads=1, stage=stage_on(experiment, nodes))
+    assert len(result.rounds) == 2
+    assert np.isfinite(result.summary["final_accuracy"])
+    assert all(torch.isfinite(array).all() for array in result.model.values())
+    assert harmed or (kind, method) != ("Order", "heteroselect"), "somebody was harmed"
+
+
+@pytest.mark.parametrize("name", ["clients", "examples"])
+@pytest.mark.parametrize("value", [[float("inf")], ["x"], [], 3, [-1]])
+def test_a_node_that_cannot_say_who_lives_there_has_nobody(tmp_path, name, value, nodes_of, small, judge):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+
+    def spoil(message: Message) -> Message:
+        if Header.read(message.content).kind == "Hello" and message.metadata.src_node_id == nodes.first + 3:
+            message.content[BODY][name] = value
+        return message
+
+    nodes.spoil = spoil
+    with (
+        pytest.raises(HeteroSelectError, match=r"1 of 6 clients have no node .* .the first is client 3"),
+        FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}, timeout=0.1),
+    ):
+        pass
+
+
+def test_a_client_stays_where_it_lives_until_its_node_falls_silent(tmp_path, nodes_of, small, judge):
+    """A node that claims everybody gets nobody; where the first home does not answer any more, the new one has it."""
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+    everybody = replace(nodes.sites[0], clients={k: one for site in nodes.sites for k, one in site.clients.items()})
+    question = [Question(4, 1, 1, 32)]
+    with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
+        before = dict(engine.homes)
+        nodes.sites.append(everybody)
+        engine.losses(experiment.weights, question)
+        assert engine.homes == before
+        nodes.sites.append(nodes.sites[4])
+        nodes.lose = lambda message: message.metadata.dst_node_id == before[4]
+        engine.losses(experiment.weights, question)
+        assert engine.homes == {**before, 4: nodes.first + 7}
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1.0])
+def test_statistics_that_no_batch_can_have_are_left_out(tmp_path, value, nodes_of, small, judge):
+    experiment = small(**{"model.name": "resnet9", "clients": 3, "selected": 2, "method.compress.curvature_layers": 0})
+    nodes = nodes_of(experiment, tmp_path)
+
+    def spoil(message: Message) -> Message:
+        if PAYLOAD in message.content:
+            buffers = from_bytes(from_array(message.content, PAYLOAD))[0].buffers
+            next(one for name, one in buffers.items() if name.endswith("running_var"))[0] = value
+            message.content[PAYLOAD] = to_array(to_bytes(Weights(torch.empty(0), buffers)))
+        return message
+
+    nodes.spoil = spoil
+    with FlowerEngine(nodes, judge(experiment), 3, run="a", kept={}) as engine:
+        assert engine.calibrate(experiment.weights, Calibrate(1, 1, 2, 8)) == experiment.weights.buffers
 
 
 def test_a_client_without_a_node_is_waited_for_and_then_named(tmp_path, nodes_of, small, judge):

@@ -88,7 +88,7 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
             address = f"192.0.2.{4 * place + 1}"
             flower.supernode(f"node{place}", settings, superlink=address, prefix=[*inside, host(place)])
         app = {"config": to_toml(config), "out": str(out), "work": str(work), "memory": "", "token": "t"}
-        flower.submit({**app, "timeout": 200.0})
+        flower.submit({**app, "timeout": 200.0, "method": ""})
         until = time.monotonic() + 500
         while not finished(out):
             assert not (work / ERROR).exists(), (work / ERROR).read_text()

@@ -26,9 +26,9 @@ from heteroselect.flower.records import (
 from heteroselect.messages import Order, Upload
 
 
-@given(st.floats(allow_nan=False), st.floats(0, 1), st.booleans(), st.integers(0, 2**40))
-def test_an_order_arrives_as_it_was_to_the_last_bit(rate, density, warmup, round):
-    order = Order(3, round, rate, np.float64(density), 0.9, warmup)
+@given(st.floats(allow_nan=False), st.floats(0, 1), st.booleans(), st.booleans(), st.integers(0, 2**40))
+def test_an_order_arrives_as_it_was_to_the_last_bit(rate, density, warmup, hold, round):
+    order = Order(3, round, rate, np.float64(density), 0.9, 50, warmup, hold)
     assert from_record(Order, RecordDict({BODY: to_record(order)})) == order
 
 

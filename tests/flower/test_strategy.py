@@ -114,6 +114,19 @@ def test_a_client_that_fails_is_missing_and_the_round_goes_on(tmp_path):
     assert result.arrays is not None
 
 
+def test_a_round_in_which_nobody_has_a_node_leaves_no_replies_behind(tmp_path):
+    """In round 2 the nodes are away; the uploads of round 3 count in round 3."""
+
+    class Away(Grid):
+        def get_node_ids(self):
+            return [] if len(strategy.records) == 1 else super().get_node_ids()
+
+    settings = {**CHANGES, "method.score.mode": "stale"}
+    strategy = HeteroSelectStrategy(network, clients=5, selected=5, rounds=4, settings=settings, timeout=5)
+    strategy.start(Away(tmp_path), ArrayRecord(network().state_dict()), num_rounds=4)
+    assert [len(record.events) for record in strategy.records] == [0, 5, 0, 0]
+
+
 def test_what_goes_wrong_in_a_round_comes_out_of_it(tmp_path):
     class Broken(Grid):
         def pull_messages(self, message_ids):

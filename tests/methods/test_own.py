@@ -1,5 +1,6 @@
 """A user's own method: the example of docs/extend.md, as it stands there."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
+from heteroselect.experiment import method_of
 from heteroselect.folder import read_rounds, read_summary
 from heteroselect.methods import own
 
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
-SMALL = {"clients": 8, "selected": 2, "rounds": 4, "method.train.steps": 2}
+SMALL = {"clients": 8, "selected": 2, "rounds": 4}
 
 
 @pytest.fixture
@@ -82,6 +84,31 @@ def test_a_run_of_a_function_is_run_again_from_its_config_and_resumed(mine: Path
     assert "FILE.py:NAME" in str(found.exception)
 
 
+def test_a_setting_that_a_ready_method_cannot_follow_is_refused(mine: Path, tmp_path: Path) -> None:
+    words = ["mnist", "--set", "method.train.steps=2", *sets()]
+    for command in (
+        ["run", *words, "--method", f"{mine}:seldom"],
+        ["compare", *words, "--methods", f"fedavg,{mine}:seldom"],
+    ):
+        found = call(*command, "--out", tmp_path / "run")
+        assert isinstance(found.exception, HeteroSelectError)
+        assert "method.train.steps: it would have no effect beside a ready method" in str(found.exception)
+    assert not (tmp_path / "run").exists()
+
+
+def test_it_is_compared_with_others_and_the_grid_goes_on(mine: Path, tmp_path: Path) -> None:
+    names = ["--methods", f"heteroselect,{mine}:seldom,{mine}:tunable", "--seeds", "1,2", "--out", tmp_path / "grid"]
+    for _ in range(2):
+        found = call("compare", "mnist", *names, "--quiet", *sets())
+        assert found.exit_code == 0, found.output
+    table = json.loads((tmp_path / "grid" / "compare.json").read_text())
+    assert [(run["method"], run["seed"]) for run in table["runs"]] == [
+        (name, seed) for seed in (1, 2) for name in ("heteroselect", "seldom", "tunable")
+    ]
+    found = call("compare", "mnist", "--methods", f"{mine}:seldom,{mine.parent}/./{mine.name}:seldom", *sets())
+    assert "two of them have one name" in str(found.exception)
+
+
 def test_it_is_marked_as_the_users_own(mine: Path) -> None:
     found = call("methods", f"{mine}:seldom")
     assert found.exit_code == 0
@@ -101,7 +128,7 @@ def test_it_is_marked_as_the_users_own(mine: Path) -> None:
 )
 def test_what_is_wrong_is_said(mine: Path, name: str, sentence: str) -> None:
     with pytest.raises((HeteroSelectError, TypeError), match=sentence):
-        own.load(name.format(mine=mine))(heteroselect.load("mnist").method)
+        method_of(heteroselect.load("mnist"), own.load(name.format(mine=mine)))
 
 
 def test_a_file_that_fails_is_named(tmp_path: Path) -> None:

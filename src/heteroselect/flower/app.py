@@ -5,6 +5,7 @@ i of n is home to the clients i, i + n, i + 2n, ….
 """
 
 import hashlib
+import json
 import os
 import tomllib
 import traceback
@@ -130,5 +131,14 @@ def serve(grid: Any, experiment: Experiment, path: Path, token: str, timeout: fl
 
     with locked(path):
         found = find_latest(experiment, path, print)
-        folder = RunFolder.reopen(path, len(found[0].lines))
+        rounds = len(found[0].lines)
+        folder = RunFolder.reopen(path, rounds)
+        cut(path / LOG, rounds)
         play(experiment, folder, threads=threads, found=found, stage=stage)
+
+
+def cut(log: Path, rounds: int) -> None:
+    """As the round log is: what came after the last checkpoint has not happened."""
+    if log.exists():
+        lines = [line for line in log.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        write_whole(log, "".join(line for line in lines if json.loads(line)["round"] <= rounds).encode())

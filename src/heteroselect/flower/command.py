@@ -8,12 +8,12 @@ import typer
 from heteroselect import methods
 from heteroselect.config import load, parse_changes, to_toml
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import named_after
+from heteroselect.experiment import method_of
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token
 from heteroselect.folder import CONFIG, RunFolder, finished, numbered
 from heteroselect.methods import own
-from heteroselect.run import refuse_measured_links, settings_of
+from heteroselect.run import refuse_measured_links, refuse_ready, settings_of
 from heteroselect.settings import Config
 from heteroselect.terminal import err, print_result, terminable, watching
 
@@ -27,7 +27,7 @@ Name = Annotated[
 ]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting.")]
 DataDir = Annotated[Path | None, typer.Option(help="Where the data sets lie.")]
-Timeout = Annotated[float, typer.Option(help="Seconds that a round waits for the answers of its clients.")]
+Timeout = Annotated[float, typer.Option(min=1, help="Seconds that a round waits for the answers of its clients.")]
 Out = Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")]
 Json = Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no table.")]
@@ -47,7 +47,7 @@ def simulate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run on Flower's simulation engine (Ray): the simulator's bits, on as many cores and machines as Ray has."""
+    """Run on Flower's simulation engine (Ray), on all cores of this machine: the simulator's bits."""
     config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
     refuse_measured_links(config)
     plan = Plan("simulate", new_token(), config.clients, False, timeout, mine)
@@ -71,7 +71,8 @@ def deploy(
     quiet: Quiet = False,
 ) -> None:
     """Run on a SuperLink and SuperNodes of its own, real processes that talk over the loopback."""
-    config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients or nodes)
+    count = clients if clients is not None or "clients" in parse_changes(set_ or []) else nodes
+    config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=count)
     if nodes > config.clients:
         raise HeteroSelectError(f"--nodes: allowed is at most one for each of the {config.clients} clients.")
     _run(Plan("deploy", new_token(), nodes, tls, timeout, mine), config, out_dir, as_json=as_json, quiet=quiet)
@@ -102,6 +103,7 @@ def _config(
     changes |= {key: value for key, value in given.items() if value is not None}
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
+    changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name") if key in changes}
     mine = method if method is not None and own.is_path(method) else ""
     known = None if mine else method
     if "clients" in changes and "selected" not in changes:
@@ -112,8 +114,15 @@ def _config(
     if not mine:
         return config, ""
     file, _, inside = mine.rpartition(":")
-    named = named_after(config, own.load(mine)(config.method))
-    return named, f"{Path(file).expanduser().absolute()}:{inside}"
+    built = own.load(mine)
+    refuse_ready(built, parse_changes(set_ or []))
+    return method_of(config, built)[0], f"{Path(file).expanduser().absolute()}:{inside}"
+
+
+def _whole(name: Any) -> Any:
+    """The whole path of what lies here: Flower's processes work elsewhere."""
+    there = Path(str(name)).expanduser()
+    return str(there.absolute()) if there.exists() else name
 
 
 def _run(plan: Plan, config: Config, out_dir: Path | None, *, as_json: bool, quiet: bool) -> None:

@@ -14,8 +14,8 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.app import ERROR, PID
 from heteroselect.flower.keys import make_node_key, make_tls
 from heteroselect.flower.plan import Plan
-from heteroselect.flower.processes import Flower, end, exists, left, remove
-from heteroselect.folder import MODEL, finished, for_people, read_rounds, read_summary, whole_rounds
+from heteroselect.flower.processes import Flower, end, end_orphans, exists, left, remove
+from heteroselect.folder import MODEL, finished, for_people, locked, read_rounds, read_summary, whole_rounds
 from heteroselect.run import Line, Result
 from heteroselect.settings import Config
 
@@ -31,11 +31,13 @@ def conduct(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None
     path = path.absolute()
     work = path / WORK
     with for_people(path):
-        remove(work)  # of an earlier try: what counts is in the checkpoints and the memory
-        work.mkdir(mode=0o700)
-    with Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
-        _Conductor(flower, path, config, plan, watch).play()
-    with for_people(path):
+        work.mkdir(mode=0o700, exist_ok=True)
+    with locked(work):
+        end_orphans(work)
+        for old in list(work.iterdir()):  # of an earlier try: what counts is in the checkpoints and the memory
+            remove(old)
+        with Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
+            _Conductor(flower, path, config, plan, watch).play()
         remove(work)
         remove(path / MEMORY)
     return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
@@ -106,10 +108,9 @@ class _Conductor:
 
     def _revive(self, place: int) -> None:
         """Start a SuperNode again that has died. (One with a key is let in again only after its last heartbeat has
-        grown old, which takes Flower up to a minute: it is tried again and again.)"""
+        grown old, which takes Flower up to a minute: it is tried again and again, and the round goes on without it.)"""
         name, now = _name(place), time.monotonic()
         if not self.flower.alive(name) and now - self.tried.get(name, -PAUSE) >= PAUSE:
-            self._again(f"{name} died")
             self.tried[name] = now
             self.flower.stop(name)
             self._node(place)
@@ -121,7 +122,7 @@ class _Conductor:
         return finished(self.path)
 
     def _again(self, why: str) -> None:
-        """Start over what died, but not for ever."""
+        """Start over what died, but not for ever without a round in between."""
         self.left -= 1
         if self.left < 0:
             raise HeteroSelectError(f"flower: {why}, once too often; logs: {self.flower.work}.")
@@ -138,10 +139,11 @@ class _Conductor:
             end([pid])
 
     def _report(self) -> None:
-        lines = whole_rounds(self.path) if self.watch else []
-        for line in lines[self.seen :] if self.watch else []:
+        new = whole_rounds(self.path)[self.seen :]
+        for line in new if self.watch else []:
             self.watch(line)  # type: ignore[misc]
-        self.seen = max(self.seen, len(lines))
+        if new:
+            self.seen, self.left = self.seen + len(new), RESTARTS
 
 
 def _name(place: int) -> str:

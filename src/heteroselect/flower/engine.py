@@ -45,6 +45,8 @@ from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.world import MeasuredLinks
 
 SETTLED, UPLINK = "settled", "uplink"
+HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
+PATIENCE = 60.0  # seconds to wait for a node to say who lives there, and until a silent one is asked again
 
 
 class Grid(Protocol):
@@ -73,6 +75,11 @@ class GridPost:
 
     def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
         sent = list(self.grid.push_messages(messages))
+        if len(sent) < len(messages):
+            raise HeteroSelectError(
+                f"flower: the SuperLink took {len(sent)} of {len(messages)} messages; allowed is what its limits let "
+                "through."
+            )
         waiting = {number: one.metadata.dst_node_id for number, one in zip(sent, messages, strict=True) if number}
         answers: list[Message] = []
         began = looked = time.monotonic()
@@ -126,7 +133,7 @@ class FlowerEngine:
         self.run, self.kept, self.since, self.timeout, self.log = run, kept, since, timeout, log
         self.homes: dict[int, int] = {}
         self.examples: dict[int, int] = {}
-        self._met: set[int] = set()
+        self._tried: dict[int, float] = {}  # when nodes were asked who lives there
         self._ordered: dict[int, int] = {}
         self._troubles: list[str] = []
         self.links, self.more = links, dict(more or {})
@@ -175,12 +182,15 @@ class FlowerEngine:
             except RecordError as error:
                 self._note(client, str(error))
             else:
-                if isinstance(loss, float) and math.isfinite(loss):
+                if isinstance(loss, float) and abs(loss) < HUGE:
                     found[client] = loss
+                else:
+                    self._note(client, f"its loss is {loss}")
         if questions and not found:
+            last = self._troubles[-1] if self._troubles else "nobody answered"
             raise HeteroSelectError(
-                f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s "
-                f"({self._last_trouble()}); allowed is a longer --timeout."
+                f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s ({last}); allowed is a "
+                "longer --timeout, or a method.train.rate that the model does not diverge with."
             )
         least = min(found.values(), default=math.nan)
         return [found.get(question.client, least) for question in questions]
@@ -237,8 +247,7 @@ class FlowerEngine:
             except RecordError as error:
                 self._note(request.client, str(error))
             else:
-                shapes = {name: (buffer.shape, buffer.dtype) for name, buffer in weights.buffers.items()}
-                if {name: (buffer.shape, buffer.dtype) for name, buffer in buffers.items()} == shapes:
+                if _statistics_of(buffers, weights.buffers):
                     return buffers
                 self._note(request.client, "its statistics are not of this model")
         return weights.buffers
@@ -252,7 +261,7 @@ class FlowerEngine:
         """Each client its request, with the model where it needs it; the answers that came, by client."""
         self._meet()
         model = {} if weights is None else {MODEL: to_array(to_bytes(weights, shared))}
-        since, told = self.since(), {}
+        since, told, rounds = self.since(), {}, {request.client: request.round for request in requests}
         messages = []
         for request in requests:
             client = request.client
@@ -266,27 +275,28 @@ class FlowerEngine:
             messages.append(self._message(content, self.homes[client], header.kind, request.round))
         answers: dict[int, RecordDict] = {}
         for message in self.post.exchange(messages, self.timeout):
-            who = self._asked(message, told)
+            who = self._asked(message, {client: rounds[client] for client in told})
             if who is not None:
                 answers[who] = message.content
                 if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
                     self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
         for client in sorted(set(told) - set(answers)):
             self._note(client, "it did not answer")
-        return self._willing(answers)
+        everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
+        return self._willing(answers, everybody)
 
-    def _willing(self, answers: dict[int, RecordDict]) -> dict[int, RecordDict]:
-        """Those that could do as they were asked. One that could not is missing; where none could, the settings are
-        to blame, and the run ends as it does in the simulator."""
+    def _willing(self, answers: dict[int, RecordDict], everybody: int) -> dict[int, RecordDict]:
+        """Those that could do as they were asked. One that could not is missing; where nobody in a whole cohort could,
+        the settings are to blame, and the run ends as it does in the simulator."""
         bodies: dict[int, Any] = {client: content.get(BODY, {}) for client, content in answers.items()}
         refused = {client: str(body[REFUSED]) for client, body in bodies.items() if REFUSED in body}
-        if refused and len(refused) == len(answers):
+        if refused and len(refused) == everybody:
             raise HeteroSelectError(refused[min(refused)])
         for client, why in refused.items():
             self._note(client, why)
         return {client: content for client, content in answers.items() if client not in refused}
 
-    def _asked(self, message: Message, told: Collection[int]) -> int | None:
+    def _asked(self, message: Message, told: Mapping[int, int]) -> int | None:
         """Which client this is the answer of, if it is one."""
         node = message.metadata.src_node_id
         if message.has_error():
@@ -297,7 +307,9 @@ class FlowerEngine:
         except RecordError as error:
             self._troubles.append(f"node {node}: {error}")
             return None
-        if header.client not in told or self.homes.get(header.client) != node or header.run != self.run:
+        mine = (self.run, told.get(header.client), self.homes.get(header.client))
+        if (header.run, header.round, node) != mine:
+            self._troubles.append(f"node {node}: an answer that nobody asked it for")
             return None
         self._measure(header, node)
         return header.client
@@ -311,30 +323,44 @@ class FlowerEngine:
             self.kept[client] = {**self.kept.get(client, {}), UPLINK: np.array([estimate])}
 
     def _meet(self) -> None:
-        """Ask nodes that are new who lives there. (A node that starts again has a new number.)"""
-        there = self.post.nodes()
-        self._met &= there
+        """Ask nodes that nobody is known to live with, now and then. (A node that starts again has a new number.) Where
+        two claim the same client, the one that was there first keeps it for as long as it answers."""
+        there, now = self.post.nodes(), time.monotonic()
         self.homes = {client: node for client, node in self.homes.items() if node in there}
-        new = sorted(there - self._met)
+        self._tried = {node: when for node, when in self._tried.items() if node in there}
+        strange = sorted(there - set(self.homes.values()))
+        new = [node for node in strange if now - self._tried.get(node, -PATIENCE) >= PATIENCE]
+        self._tried |= dict.fromkeys(new, now)
+        claims = self._hello(new)
+        before = {self.homes[client] for found in claims.values() for client in found if client in self.homes}
+        still = self._hello(sorted(before))
+        for node, found in claims.items():
+            for client, examples in found.items():
+                if client in still.get(self.homes.get(client, -1), {}):
+                    self._note(client, f"node {node} claims it, and it lives elsewhere")
+                else:
+                    self.homes[client], self.examples[client] = node, examples
+
+    def _hello(self, nodes: Sequence[int]) -> dict[int, dict[int, int]]:
+        """Which clients live with each node that answers, and how many examples each has."""
         hello = RecordDict(
             {HEADER: Header(self.run, 0, Hello.__name__).to_record(), BODY: to_record(Hello()), **self.more}
         )
-        messages = [self._message(hello, node, Hello.__name__, 0) for node in new]
-        for message in self.post.exchange(messages, min(self.timeout, 60.0)) if messages else []:
+        messages = [self._message(hello, node, Hello.__name__, 0) for node in nodes]
+        found: dict[int, dict[int, int]] = {}
+        for message in self.post.exchange(messages, min(self.timeout, PATIENCE)) if messages else []:
             node = message.metadata.src_node_id
             if message.has_error():
                 self._troubles.append(f"node {node}: {message.error.reason}")
                 continue
             try:
                 present = from_record(Present, message.content)
-                found = {int(c): int(n) for c, n in zip(present.clients, present.examples, strict=True)}
-            except (RecordError, ValueError, TypeError) as error:
+                pairs = {int(c): int(n) for c, n in zip(present.clients, present.examples, strict=True)}
+            except (RecordError, ValueError, TypeError, OverflowError) as error:
                 self._troubles.append(f"node {node}: {error}")
                 continue
-            self._met.add(node)
-            for client, examples in found.items():
-                if 0 <= client < self.clients:
-                    self.homes[client], self.examples[client] = node, examples
+            found[node] = {c: n for c, n in pairs.items() if 0 <= c < self.clients and n > 0}
+        return found
 
     def _message(self, content: RecordDict, node: int, kind: str, round: int) -> Message:
         type_ = MessageType.TRAIN if kind == Order.__name__ else MessageType.QUERY
@@ -344,9 +370,6 @@ class FlowerEngine:
     def _settled(self, client: int) -> NDArray[np.int64]:
         found: NDArray[np.int64] = self.kept.get(client, {}).get(SETTLED, np.empty((0, 2), np.int64))
         return found
-
-    def _last_trouble(self) -> str:
-        return self._troubles[-1] if self._troubles else "nobody answered"
 
     def _note(self, client: int, trouble: str) -> None:
         self._troubles.append(f"client {client}: {trouble}")
@@ -364,5 +387,16 @@ class FlowerEngine:
 
 
 def _sound(upload: Upload) -> bool:
+    """Whether its numbers are numbers, and its lengths lengths."""
     numbers = [upload.examples, *upload.report.values()]
-    return all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
+    if not all(isinstance(number, int | float) and abs(number) < HUGE for number in numbers):
+        return False
+    return all(upload.report.get(name, 0.0) >= 0 for name in ("norm", "rms", "memory"))
+
+
+def _statistics_of(found: Mapping[str, Tensor], like: Mapping[str, Tensor]) -> bool:
+    """Whether they could be those of this model: the same names and shapes, finite, and no variance below 0."""
+    shapes = [{name: (buffer.shape, buffer.dtype) for name, buffer in one.items()} for one in (found, like)]
+    if shapes[0] != shapes[1] or not all(bool(buffer.isfinite().all()) for buffer in found.values()):
+        return False
+    return all(bool((buffer >= 0).all()) for name, buffer in found.items() if name.endswith("running_var"))

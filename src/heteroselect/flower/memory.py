@@ -107,7 +107,7 @@ class Memory:
             raise ValueError(f"the memory in {self._file(round, kind)} is damaged ({error})") from error
 
     def _write(self, round: int, kind: str, arrays: Kept, facts: Mapping[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what a client has not sent is nobody's business
         plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
         write_whole(self._file(round, kind), save(plain, {"facts": json.dumps(dict(facts))}))
 

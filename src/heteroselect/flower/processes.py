@@ -36,7 +36,8 @@ OFFLINE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray then listens on the loopback only
 }
-MARK = "HETEROSELECT_FLOWER_RUN"
+MARK, PROCESSES = "HETEROSELECT_FLOWER_RUN", "processes.json"
+ANSWER = 120.0  # seconds in which one of Flower's own commands should have answered
 _CONNECTION = "here"
 
 
@@ -129,11 +130,6 @@ class Flower:
         options = ["--federation-config", federation] if federation else []
         return str(self.flwr("run", str(folder), _CONNECTION, *options)["run-id"])
 
-    def status(self, run: str) -> str:
-        """What the SuperLink says of a run, as in finished:completed."""
-        found = self.flwr("list", _CONNECTION, "--run-id", run)["runs"]
-        return str(found[0]["status"]) if found else "unknown"
-
     def register(self, public: Path) -> None:
         """From now on the SuperLink knows this node's key."""
         self.flwr("supernode", "register", str(public), _CONNECTION)
@@ -141,7 +137,14 @@ class Flower:
     def flwr(self, *arguments: str) -> dict[str, Any]:
         """One of Flower's own commands, and its answer. (Its exit code says little.)"""
         command = self._command([*self.prefix, "flwr", *arguments, "--format", "json"])
-        done = subprocess.run(command, env=self._environment(), capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(
+                command, env=self._environment(), capture_output=True, text=True, check=False, timeout=ANSWER
+            )
+        except subprocess.TimeoutExpired:
+            raise HeteroSelectError(
+                f"flower: `flwr {' '.join(arguments[:2])}` gave no answer in {ANSWER:g} s; logs: {self.work}."
+            ) from None
         answer = done.stdout[done.stdout.find("{") :] if "{" in done.stdout else ""
         try:
             found: dict[str, Any] = json.loads(answer)
@@ -196,15 +199,17 @@ class Flower:
         return f"the end of {path}: {' / '.join(lines[-3:]) or 'nothing'}"
 
     def _note(self) -> None:
-        """Who is who, for people who look."""
-        pids = {name: process.pid for name, process in self.running.items()}
+        """Who is who, for people who look, and for a command that comes after one that was killed."""
+        known = {name: process.pid for name, process in self.running.items()} | {"mark": self.mark}
         with contextlib.suppress(OSError):  # nobody's life depends on it
-            write_whole(self.work / "processes.json", (json.dumps(pids, indent=2) + "\n").encode())
+            write_whole(self.work / PROCESSES, (json.dumps(known, indent=2) + "\n").encode())
 
     def _environment(self) -> dict[str, str]:
         """Flower's programs are those beside this interpreter, and its parts find each other on the path."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         own = {"FLWR_HOME": str(self.home), "RAY_TMPDIR": str(self.scratch), MARK: self.mark, "PATH": path}
+        if named := os.environ.get("HETEROSELECT_DATA"):
+            own["HETEROSELECT_DATA"] = str(Path(named).expanduser().absolute())
         return {**os.environ, **OFFLINE, **own}
 
     def _command(self, command: Sequence[str]) -> list[str]:
@@ -220,7 +225,7 @@ def _undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {kind: signal.signal(kind, signal.SIG_IGN) for kind in (signal.SIGINT, signal.SIGTERM)}
+    before = {kind: signal.signal(kind, signal.SIG_IGN) for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
@@ -247,6 +252,13 @@ def left(mark: str) -> list[int]:
     return found
 
 
+def end_orphans(work: Path) -> None:
+    """End what a command that was killed has left running."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        mark = str(json.loads((work / PROCESSES).read_text(encoding="utf-8"))["mark"])
+        end(left(mark))
+
+
 def end(pids: Sequence[int], patience: float = 10.0) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
@@ -262,8 +274,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+def remove(path: Path) -> None:
+    """A file, or a folder and all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _pairs(settings: Mapping[str, Any]) -> str:

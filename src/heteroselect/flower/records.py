@@ -64,7 +64,9 @@ class Header:
     def read(content: RecordDict) -> "Header":
         record = _config(content, HEADER)
         coded = _list(record.get("settled", []))
-        settled = tuple(Settled(int(number) // 2, bool(int(number) % 2)) for number in coded)
+        if not all(isinstance(number, int) for number in coded):
+            raise RecordError("its settled rounds are no whole numbers")
+        settled = tuple(Settled(number // 2, bool(number % 2)) for number in coded)
         run, kind = str(record.get("run", "")), str(record.get("kind", ""))
         uplink, number = record.get("uplink", 0.0), _whole(record, "measurement")
         if not isinstance(uplink, float) or not math.isfinite(uplink) or uplink < 0:
@@ -123,10 +125,10 @@ def from_record(kind: type[M], content: RecordDict, **given: Any) -> M:
         inner = {
             key.removeprefix(one.name + "."): value for key, value in record.items() if key.startswith(one.name + ".")
         }
-        if one.name in record:
-            found[one.name] = record[one.name]
-        elif inner or "Mapping" in str(one.type):
+        if inner or "Mapping" in str(one.type):
             found[one.name] = inner
+        elif one.name in record:
+            found[one.name] = record[one.name]
     try:
         return kind(**{**found, **given})
     except TypeError as error:

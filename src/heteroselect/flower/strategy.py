@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import tomli_w
-import torch
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
@@ -28,7 +27,7 @@ from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.round import Record, Server, play_round
-from heteroselect.run import settings_of
+from heteroselect.run import refuse_ready, settings_of
 from heteroselect.settings import Config, MethodSettings
 from heteroselect.streams import Streams
 from heteroselect.world import MeasuredLinks
@@ -57,6 +56,7 @@ class HeteroSelectStrategy(Strategy):
     ) -> None:
         given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
         named = method if isinstance(method, str) else None
+        refuse_ready(method, settings or {})
         config = settings_of({}, method=named, changes={**given, **(settings or {})})
         self.config, self.method = method_of(config, None if isinstance(method, str) else method)
         self.streams = Streams(config.seed)
@@ -67,6 +67,7 @@ class HeteroSelectStrategy(Strategy):
         self._engine: FlowerEngine | None = None
         self._handover: _Handover | None = None
         self._round: _Background | None = None
+        self._waits = False
 
     def summary(self) -> None:
         config = self.config
@@ -85,7 +86,9 @@ class HeteroSelectStrategy(Strategy):
         server.weights = weights
         self._round = _Background(lambda: self._play(server_round, server, engine))
         assert self._handover is not None
-        return self._handover.orders(self._round)
+        orders = self._handover.orders(self._round)
+        self._waits = bool(orders)
+        return orders
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -94,7 +97,8 @@ class HeteroSelectStrategy(Strategy):
         assert self._round is not None
         assert self._handover is not None
         assert self._server is not None
-        self._handover.replies.put(list(replies))
+        if self._waits:  # a round that found nobody to order anything has ended already
+            self._handover.replies.put(list(replies))
         record = self._round.result()
         self.records.append(record)
         self.model.load(self._server.weights)
@@ -127,6 +131,7 @@ class HeteroSelectStrategy(Strategy):
             clients,
             run=new_token(),
             kept={},
+            since=lambda: self._server.round if self._server else 0,
             timeout=self.timeout,
             links=links if isinstance(links, MeasuredLinks) else None,
             more={SETTINGS: ConfigRecord({"toml": client_settings(self.config)})},
@@ -165,13 +170,10 @@ class _Background:
         self._thread.start()
 
     def _run(self, work: Callable[[], Record]) -> None:
-        threads = torch.get_num_threads()
         try:
             self._found = work()
         except BaseException as error:
             self._error = error
-        finally:
-            torch.set_num_threads(threads)
 
     @property
     def over(self) -> bool:

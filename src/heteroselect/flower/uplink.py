@@ -11,6 +11,7 @@ started through this module:
 It writes what it measured to the file named by HETEROSELECT_UPLINK, where the ClientApp picks it up for its answer.
 """
 
+import argparse
 import contextlib
 import json
 import math
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,11 +125,22 @@ def watch(port: int, path: Path, until: Callable[[], bool] = lambda: False) -> N
         time.sleep(PAUSE)
 
 
+def superlink(words: Sequence[str]) -> str:
+    """Where flower-supernode is told to connect to, in either way of writing it.
+
+    >>> superlink(["--superlink=a:1"]), superlink(["--superlink", "b:2"]), superlink([])
+    ('a:1', 'b:2', '127.0.0.1:8000')
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--superlink", default="127.0.0.1:8000")
+    return str(parser.parse_known_args(words)[0].superlink)
+
+
 def main() -> None:
     """A SuperNode whose uplink is measured."""
     from flwr.supernode.cli.flower_supernode import flower_supernode
 
-    address = sys.argv[sys.argv.index("--superlink") + 1] if "--superlink" in sys.argv else "127.0.0.1:8000"
+    address = superlink(sys.argv)
     if not os.environ.get(FILE):
         os.environ[FILE] = str(Path(tempfile.mkdtemp(prefix="heteroselect-")) / "uplink.json")
     Path(os.environ[FILE]).parent.mkdir(parents=True, exist_ok=True)

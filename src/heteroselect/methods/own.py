@@ -9,7 +9,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.method import Method
 from heteroselect.settings import MethodSettings
 
-Build = Callable[[MethodSettings], Method]
+Own = Method | Callable[[MethodSettings], Method]
 
 
 def is_path(name: str) -> bool:
@@ -17,7 +17,7 @@ def is_path(name: str) -> bool:
     return ".py" in name
 
 
-def load(name: str) -> Build:
+def load(name: str) -> Own:
     """What stands under NAME in FILE.py: a Method, or a function from a method's settings to one."""
     file, colon, inside = name.rpartition(":")
     path = Path(file).expanduser()
@@ -39,9 +39,9 @@ def load(name: str) -> Build:
     return _build(getattr(module, inside), name)
 
 
-def _build(found: object, name: str) -> Build:
+def _build(found: object, name: str) -> Own:
     if isinstance(found, Method):
-        return lambda _: found
+        return found
     if not callable(found):
         raise HeteroSelectError(f"method: {name} is neither a Method nor a function from a method's settings to one.")
 

@@ -108,7 +108,8 @@ def settings_text(settings: Sequence[Setting]) -> str:
 
 def settings_page(settings: Sequence[Setting]) -> str:
     """The same list as Markdown."""
-    rows = [f"| `{one.key}` | {_value(one)} | {one.allowed} | {one.meaning} |" for one in settings]
+    cells = [[f"`{one.key}`", _value(one), one.allowed, one.meaning] for one in settings]
+    rows = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in cells]
     return "\n".join(["| setting | default | allowed | meaning |", "|---|---|---|---|", *rows])
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from heteroselect.compress.update import Update
-from heteroselect.compress.wire import decode, encode
+from heteroselect.compress.wire import WireError, decode, encode
 from heteroselect.messages import Upload
 from heteroselect.population import Reals
 from heteroselect.streams import Streams
@@ -58,7 +58,9 @@ class Faults:
         return struck
 
     def damage(self, upload: Upload, kind: str, size: int, round: int, streams: Streams) -> Upload:
-        """What arrives of an upload that is damaged on its way."""
+        """What arrives of an upload that is damaged on its way; one that cannot be read is bad enough as it is."""
+        if not upload.payload:
+            return upload
         if kind == "corrupt":
             rng = streams.numpy("damage", round=round, client=upload.client)
             payload = bytearray(upload.payload)
@@ -66,7 +68,10 @@ class Faults:
             return replace(upload, payload=bytes(payload))
         if kind not in ("nan", "inf", "scaled"):
             return upload
-        sent = decode(upload.payload, size)
+        try:
+            sent = decode(upload.payload, size)
+        except WireError:
+            return upload
         values = sent.values * np.float32(1e6)
         if kind != "scaled" and values.size:
             values[0] = np.nan if kind == "nan" else np.inf
