@@ -39,6 +39,7 @@ def deployed(out: Path, *options: str) -> Iterator[subprocess.Popen]:
     finally:
         process.terminate()  # it ends all that it has started
         process.wait(60)
+        process.stderr.close()
 
 
 def wait_for(what: Callable[[], bool], process: subprocess.Popen, seconds: float = 200) -> None:
@@ -49,22 +50,23 @@ def wait_for(what: Callable[[], bool], process: subprocess.Popen, seconds: float
         time.sleep(0.1)
 
 
-def pid_of(out: Path, name: str) -> int:
-    return json.loads((out / "flower" / "processes.json").read_text())[name]
+def pid_of(out: Path, name: str) -> int | None:
+    return json.loads((out / "flower" / "processes.json").read_text()).get(name)
 
 
 def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_one_lost_answer(
     tmp_path, nodes_of, stage_on
 ):
-    """After round 1 the SuperLink is killed: the command starts it again and goes on from the checkpoint. In round 3
-    a SuperNode is killed in the middle of its work: the round goes on without it after the timeout, and in round 4
+    """After round 1 the SuperLink is killed: the command starts it again and goes on from the checkpoint. In round 2
+    a SuperNode is killed in the middle of its work: the round goes on without it after the timeout, and in round 3
     it is back with its memory."""
     out = tmp_path / "run"
-    options = ["--nodes", "2", "--rounds", "4", "--timeout", "50", "--set", "simulate.checkpoint_rounds=1"]
+    options = ["--nodes", "2", "--rounds", "3", "--timeout", "40", "--set", "simulate.checkpoint_rounds=1"]
     with deployed(out, *options) as process:
         wait_for(lambda: out.is_dir() and len(whole_rounds(out)) == 1, process)
-        os.kill(pid_of(out, "superlink"), signal.SIGKILL)
-        wait_for(lambda: len(whole_rounds(out)) == 2, process)
+        first = pid_of(out, "superlink")
+        os.kill(first, signal.SIGKILL)
+        wait_for(lambda: pid_of(out, "superlink") not in (first, None), process)
         log = out / "flower" / "supernode-1.log"
         before = log.read_text().count("Receiving: train")
         wait_for(lambda: log.read_text().count("Receiving: train") > before, process)
@@ -72,7 +74,7 @@ def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_o
         _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     events = [[(event["client"], event["kind"]) for event in line["events"]] for line in read_rounds(out)]
-    assert events == [[], [], [(1, "missing")], []]
+    assert events == [[], [(1, "missing")], []]
     assert read_summary(out)["model_sha256"] in {expected(tmp_path, nodes_of, stage_on, t) for t in (True, False)}
     assert not (out / "flower").exists()
 
@@ -160,13 +162,13 @@ def stranger(out: Path, tmp_path: Path) -> str:
 
 
 def expected(tmp_path, nodes_of, stage_on, trained: bool) -> str:
-    """The model of the same run where the answer of client 1 in round 3 is lost, with or without its training."""
-    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 4}))
+    """The model of the same run where the answer of client 1 in round 2 is lost, with or without its training."""
+    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
     nodes = nodes_of(here, tmp_path / f"memory-{trained}")
 
     def lose(message) -> bool:
         header = Header.read(message.content)
-        lost = header.kind == "Order" and header.client == 1 and message.metadata.group_id == "3"
+        lost = header.kind == "Order" and header.client == 1 and message.metadata.group_id == "2"
         if lost and trained:
             reply(message, nodes.sites[1])
         return lost

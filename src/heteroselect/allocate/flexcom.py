@@ -11,7 +11,6 @@ Cost is counted in seconds here: C₀ those of computing, c_i those of a whole u
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from heteroselect.allocate.density import Allocation, Means
 from heteroselect.allocate.waterfill import waterfill
@@ -63,6 +62,8 @@ def cheapest(costs: Reals, needs: Reals, fixed: float, base: float, low: float, 
         return at(least)
     if gap(most) >= 0:
         return at(most)
+    from scipy.optimize import brentq  # slow to import, and few methods need it
+
     return at(float(brentq(gap, least, most, xtol=1e-14)))
 
 

@@ -88,7 +88,7 @@ def resume(
     require_flower()
     plan = Plan.read(folder)
     if finished(folder):
-        raise HeteroSelectError(f"flower resume: the run in {folder} has finished; `heteroselect show` shows it.")
+        err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
     config = load(folder / CONFIG, methods=methods.SETTINGS, own=bool(plan.method))
     _conduct(folder, config, plan, as_json=as_json, quiet=quiet)
 

@@ -27,7 +27,7 @@ RESTARTS = 20
 
 
 def conduct(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None = None) -> Result:
-    """Play the run in the folder `path` to its end. Only its logs stay where it fails."""
+    """Play the run in the folder `path` to its end, and tidy up after it. Only its logs stay where it fails."""
     path = path.absolute()
     work = path / WORK
     with for_people(path):
@@ -36,8 +36,9 @@ def conduct(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None
         end_orphans(work)
         for old in list(work.iterdir()):  # of an earlier try: what counts is in the checkpoints and the memory
             remove(old)
-        with Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
-            _Conductor(flower, path, config, plan, watch).play()
+        if not finished(path):
+            with Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
+                _Conductor(flower, path, config, plan, watch).play()
         remove(work)
         remove(path / MEMORY)
     return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)

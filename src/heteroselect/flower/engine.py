@@ -47,6 +47,7 @@ from heteroselect.world import MeasuredLinks
 SETTLED, UPLINK = "settled", "uplink"
 HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
 PATIENCE = 60.0  # seconds to wait for a node to say who lives there, and until a silent one is asked again
+LIFE_SIGN = 20.0  # seconds in which a node answers whose client another one claims
 
 
 class Grid(Protocol):
@@ -333,7 +334,7 @@ class FlowerEngine:
         self._tried |= dict.fromkeys(new, now)
         claims = self._hello(new)
         before = {self.homes[client] for found in claims.values() for client in found if client in self.homes}
-        still = self._hello(sorted(before))
+        still = self._hello(sorted(before), LIFE_SIGN)
         for node, found in claims.items():
             for client, examples in found.items():
                 if client in still.get(self.homes.get(client, -1), {}):
@@ -341,14 +342,14 @@ class FlowerEngine:
                 else:
                     self.homes[client], self.examples[client] = node, examples
 
-    def _hello(self, nodes: Sequence[int]) -> dict[int, dict[int, int]]:
+    def _hello(self, nodes: Sequence[int], patience: float = PATIENCE) -> dict[int, dict[int, int]]:
         """Which clients live with each node that answers, and how many examples each has."""
         hello = RecordDict(
             {HEADER: Header(self.run, 0, Hello.__name__).to_record(), BODY: to_record(Hello()), **self.more}
         )
         messages = [self._message(hello, node, Hello.__name__, 0) for node in nodes]
         found: dict[int, dict[int, int]] = {}
-        for message in self.post.exchange(messages, min(self.timeout, PATIENCE)) if messages else []:
+        for message in self.post.exchange(messages, min(self.timeout, patience)) if messages else []:
             node = message.metadata.src_node_id
             if message.has_error():
                 self._troubles.append(f"node {node}: {message.error.reason}")

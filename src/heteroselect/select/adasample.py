@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from heteroselect.population import Reals
 from heteroselect.select.cohort import Cohort, Situation
@@ -64,6 +63,8 @@ def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:
     highest = float(times.min()) * (1 - 1e-12)
     if beta <= 0:
         return at(0.0)
+    from scipy.optimize import brentq  # slow to import, and few methods need it
+
     return at(highest if gap(highest) >= 0 else float(brentq(gap, 0.0, highest, xtol=1e-15 * highest, rtol=1e-14)))
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
-from scipy.spatial.distance import squareform
 
 from heteroselect.population import Counts, Reals
 from heteroselect.select.cohort import Cohort, Situation
@@ -70,6 +68,9 @@ def by_similarity(sizes: Counts, bins: int, distances: Reals, rng: np.random.Gen
 
 def cut(mass: Counts, capacity: int, distances: Reals) -> list[list[int]]:
     """The largest groups of Ward's tree of at most `capacity`."""
+    from scipy.cluster.hierarchy import linkage  # slow to import, and few methods need it
+    from scipy.spatial.distance import squareform
+
     groups = {k: [k] for k in range(len(mass))}
     if len(mass) == 1:
         return [[0]]

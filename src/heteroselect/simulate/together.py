@@ -12,7 +12,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 from torch.func import functional_call, grad_and_value, vmap
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from heteroselect.flat import FlatModel, Loss, shaped
 
@@ -74,6 +73,8 @@ class Together:
         """The batched gradient, and losses or outputs, as a plain list of operators without the overhead of vmap; and
         where torch still can, run by its own interpreter, which lets go of Python's lock so that two workers do not
         wait for each other."""
+        from torch.fx.experimental.proxy_tensor import make_fx  # half a second, and not every process trains a cohort
+
         names = [span.name for span in self.model.layout.parameters]
 
         def one(parameters: list[Tensor], inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
