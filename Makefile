@@ -27,10 +27,10 @@ run: $(VENV)/.installed
 	$(BIN)/heteroselect run mnist
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 flower: $(VENV)/.installed-flower
 	$(BIN)/heteroselect flower deploy mnist --nodes 3 --tls --rounds 3
