@@ -143,9 +143,12 @@ def _send_seconds(whole: experiments.Experiment, method: Any, repeats: int) -> f
         start = model.vector.clone()
         model.vector.add_(0.01 * torch.randn(model.vector.shape, generator=torch.Generator().manual_seed(t)))
         model.module.train()
-        found.append(
-            seconds(lambda: client.finish(order, start, model, batches, {}, whole.task, method, {}))  # noqa: B023
-        )
+
+        def once() -> None:
+            learnt = client.learnt(order, start, model, {})  # noqa: B023
+            client.send(learnt, model, batches, whole.task, method, {})  # noqa: B023
+
+        found.append(seconds(once))
     return median(found)
 
 
@@ -161,7 +164,8 @@ def beside_training(whole: experiments.Experiment, share_of: float) -> list[Row]
 
         def once() -> None:
             nonlocal kept
-            upload, pending = client.finish(order, start, model, batches, {}, whole.task, method, kept)  # noqa: B023
+            learnt = client.learnt(order, start, model, {})  # noqa: B023
+            upload, pending = client.send(learnt, model, batches, whole.task, method, kept)  # noqa: B023
             update = decode(upload.payload, model.layout.size)
             weighted_sum(model.layout.size, [update], np.ones(1))
             kept = pending.settle(method, True)
