@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from heteroselect.flat import FlatModel
 from heteroselect.train import FedProx
+from heteroselect.train.fedprox import _fused, step
 
 Batch = tuple[Tensor, Tensor]
 RATE = 0.1
@@ -183,3 +184,19 @@ def test_it_learns() -> None:
     FedProx(steps=50).run(model, nn.functional.cross_entropy, batches, [0.05])
     after = model.backward(nn.functional.cross_entropy, *batches())
     assert after < 0.2 * before
+
+
+@pytest.mark.parametrize("rates", [[0.1], [0.1, 0.2, 0.05]])
+@pytest.mark.parametrize(("proximal", "clip", "momentum"), [(0.1, 2.0, 0.9), (0.0, 0.5, 0.0), (0.3, 0.0, 0.5)])
+def test_the_operators_of_a_step_in_one_call_give_the_same_bits(rates, proximal, clip, momentum):
+    """Also after the runs in which torch settles how to run them."""
+    generator = torch.Generator().manual_seed(1)
+    plain = [torch.randn(3, 7850, generator=generator) for _ in range(4)]
+    fused = [tensor.clone() for tensor in plain]
+    for _ in range(6):
+        step(*plain, rates, proximal, clip, momentum)
+        _fused()(*fused, rates, proximal, clip, momentum)
+        assert all(torch.equal(one, other) for one, other in zip(plain, fused, strict=True))
+        noise = torch.randn(3, 7850, generator=generator)
+        plain[1].copy_(noise)
+        fused[1].copy_(noise)
