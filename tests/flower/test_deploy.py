@@ -17,10 +17,10 @@ from flwr.app import Message
 
 from heteroselect.experiment import prepare
 from heteroselect.flower.keys import make_node_key
-from heteroselect.flower.processes import Flower, Tls, left
+from heteroselect.flower.processes import Flower, Tls, end, left
 from heteroselect.flower.records import PAYLOAD, Header, to_array
 from heteroselect.flower.reply import reply
-from heteroselect.folder import finished, read_rounds, read_summary, whole_rounds
+from heteroselect.folder import read_rounds, read_summary, whole_rounds
 from heteroselect.run import play, settings_of
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
@@ -122,15 +122,17 @@ def test_a_node_that_sends_garbage_does_no_harm_and_a_run_whose_command_was_kill
         wait_for(lambda: out.is_dir() and len(whole_rounds(out)) == 1, process)
         mark = json.loads((out / "flower" / "processes.json").read_text())["mark"]
         again = subprocess.run(resume, capture_output=True, text=True, check=False, timeout=60)
-        assert again.returncode == 2, "not while the other is at work"
-        assert "another process is at work" in again.stderr
         process.kill()
         process.wait()
-    assert left(mark), "or there is nothing to end"
-    assert not finished(out)
-    done = subprocess.run(resume, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert not left(mark)
+    try:
+        assert again.returncode == 2, "not while the other is at work"
+        assert "another process is at work" in again.stderr
+        assert left(mark), "or there is nothing to end"
+        done = subprocess.run(resume, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert not left(mark)
+    finally:
+        end(left(mark))
     lines = read_rounds(out)
     assert [[(event["client"], event["kind"]) for event in line["events"]] for line in lines] == [[(1, "rejected")]] * 2
 
