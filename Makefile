@@ -27,7 +27,9 @@ run: $(VENV)/.installed
 	$(BIN)/heteroselect run mnist
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not flower"
+	@# these wait more than they compute
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m flower
 
 check: $(VENV)/.installed-dev lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
