@@ -27,9 +27,7 @@ run: $(VENV)/.installed
 	$(BIN)/heteroselect run mnist
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not flower"
-	@# these wait more than they compute
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m flower
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.installed-dev lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
