@@ -1,8 +1,8 @@
 """The engine beyond one machine: it carries the round's messages over a Flower grid.
 
-Node ids are Flower's and new with every start; a client is known by its number (the partition), and every node is
-asked once which clients live there. Answers may come in any order, late, damaged or not at all: an answer counts
-only if it comes from the node that was asked, in time, and whatever is missing is simply missing.
+Node ids are Flower's and new with every start; a client is known by its number (the partition), and nodes that nobody
+is known to live with are asked which clients do. Answers may come in any order, late, damaged or not at all: an answer
+counts only if it comes from the node that was asked, in time, and whatever is missing is simply missing.
 """
 
 import hashlib

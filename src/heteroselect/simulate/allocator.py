@@ -2,7 +2,7 @@
 
 By default glibc gives large buffers back to the kernel when they are freed and asks for them again a moment later;
 with several threads in one process each return stops all of them. These settings (mallopt(3)) are the process's own,
-cost no memory, and change no result. Where there is no glibc nothing is done.
+hold on to a little more memory, and change no result. Where there is no glibc nothing is done.
 """
 
 import ctypes
