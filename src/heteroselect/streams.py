@@ -129,6 +129,11 @@ class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
     It sees all operators, below modules and functions, which is thorough and slow.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Or torch imports its compiler to keep out of here, which takes longer than a run's first rounds."""
+        return False
+
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.generator = generator
