@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heteroselect.arrays import Counts
 from heteroselect.compress import Update
 from heteroselect.compress.wire import WireError, decode
 from heteroselect.messages import Upload
 from heteroselect.method import Chooser, Method
-from heteroselect.population import Counts
 from heteroselect.score.sketch import sketch
 from heteroselect.select import Cohort
 from heteroselect.streams import Streams

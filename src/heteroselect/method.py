@@ -13,11 +13,12 @@ import numpy as np
 
 from heteroselect.aggregate import Calibration, ClientWeights, Screen, ServerMomentum
 from heteroselect.allocate import Allocation, Means
+from heteroselect.arrays import Counts, Reals
 from heteroselect.compress import Kept, Scene, Update, ValueCoding
 from heteroselect.compress.update import Values
 from heteroselect.messages import Order
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.population import Population
 from heteroselect.score import Scores
 from heteroselect.select import Cohort, Situation
 from heteroselect.train import FedProx, NoDrift, Rate, Steps, Turn

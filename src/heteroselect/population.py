@@ -4,12 +4,9 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from heteroselect.arrays import Counts, Reals
 from heteroselect.compress.update import Update, Values, norm
-
-Reals = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from heteroselect.aggregate import weighted_sum
 from heteroselect.allocate import Means
+from heteroselect.arrays import Counts, Reals
 from heteroselect.compress import Kept, Update
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
@@ -21,7 +22,7 @@ from heteroselect.hearing import choose, listen, signal
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.population import Population
 from heteroselect.select import Situation
 from heteroselect.streams import Streams
 from heteroselect.train import Turn

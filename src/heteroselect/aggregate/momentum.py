@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heteroselect.arrays import Reals
 from heteroselect.compress.memory import Kept
 from heteroselect.compress.update import Update, Values
-from heteroselect.population import Reals
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.arrays import Counts, Reals
+from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort
 
 

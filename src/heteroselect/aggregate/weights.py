@@ -5,8 +5,9 @@ from typing import Literal
 
 import numpy as np
 
+from heteroselect.arrays import Reals
 from heteroselect.errors import HeteroSelectError
-from heteroselect.population import Population, Reals
+from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from heteroselect.allocate.budget import Budget
 from heteroselect.allocate.waterfill import waterfill
+from heteroselect.arrays import Counts, Reals
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Reals
 
 BITS = 32  # of a value, as the paper counts; its position is free there
 

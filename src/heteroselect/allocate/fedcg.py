@@ -16,8 +16,8 @@ import numpy as np
 
 from heteroselect.allocate.density import Allocation, Means
 from heteroselect.allocate.flexcom import known
+from heteroselect.arrays import Counts, Reals
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Reals
 from heteroselect.select.facility import cost, greedy, represented
 
 

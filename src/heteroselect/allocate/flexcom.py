@@ -14,8 +14,8 @@ import numpy as np
 
 from heteroselect.allocate.density import Allocation, Means
 from heteroselect.allocate.waterfill import waterfill
+from heteroselect.arrays import Reals
 from heteroselect.moment import Moment
-from heteroselect.population import Reals
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from heteroselect.allocate.density import Allocation, Means
+from heteroselect.arrays import Reals
 from heteroselect.moment import Moment
-from heteroselect.population import Reals
 
 
 @dataclass(frozen=True)

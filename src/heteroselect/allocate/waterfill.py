@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heteroselect.population import Reals
+from heteroselect.arrays import Reals
 
 NEGLIGIBLE = 1e-12  # of the highest score: a smaller one counts as none
 

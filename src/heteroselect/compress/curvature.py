@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heteroselect.arrays import Reals
 from heteroselect.compress.topk import Rounding, kept_count, top_positions
 from heteroselect.compress.update import Positions, Update, Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Layout, Span, flattened
-from heteroselect.population import Reals
 
 _NO_CURVATURE = (
     "method.compress.curvature_layers: allowed is 0 (rank by magnitude), because the model's second derivatives "

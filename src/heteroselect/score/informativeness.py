@@ -5,8 +5,9 @@ from typing import Literal
 
 import numpy as np
 
+from heteroselect.arrays import Counts, Reals
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.population import Population
 from heteroselect.score.parts import diversity, fairness, loss_informativeness, minmax, staleness
 from heteroselect.select.top import candidates
 

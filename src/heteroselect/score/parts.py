@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from heteroselect.population import Counts, Reals
+from heteroselect.arrays import Counts, Reals
 
 EPSILON = 1e-8
 

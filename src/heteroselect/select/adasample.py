@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Reals
+from heteroselect.arrays import Reals
 from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.uniform import tally
 

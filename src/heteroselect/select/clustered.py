@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Counts, Reals
+from heteroselect.arrays import Counts, Reals
 from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.geometry import angles, gram
 from heteroselect.select.uniform import tally

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from heteroselect.allocate.density import Means
+from heteroselect.arrays import Counts, Reals
 from heteroselect.compress.memory import Kept
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.population import Population
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heteroselect.arrays import Counts, Reals
 from heteroselect.compress.update import dot
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.uniform import tally
 

@@ -11,7 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.arrays import Counts, Reals
+from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.geometry import distances, gram
 from heteroselect.select.uniform import Uniform

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from heteroselect.allocate.fedcg import alternate
-from heteroselect.population import Reals
+from heteroselect.arrays import Reals
 from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.facility import newcomers
 from heteroselect.select.geometry import distances, gram

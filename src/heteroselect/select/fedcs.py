@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Counts, Reals
+from heteroselect.arrays import Counts, Reals
 from heteroselect.select.cohort import Cohort, Situation
 
 

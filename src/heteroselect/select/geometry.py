@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from heteroselect.arrays import Reals
 from heteroselect.compress.update import Update
-from heteroselect.population import Population, Reals
+from heteroselect.population import Population
 
 CELLS = 2**19  # of the block of uploads that is multiplied at a time: 4 MB, much larger ones are many times slower
 NEGLIGIBLE = 1e-12  # of two squared lengths: nearer than this is the same place

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heteroselect.arrays import Counts, Reals
 from heteroselect.compress.memory import Kept
 from heteroselect.moment import Moment
-from heteroselect.population import Counts, Population, Reals
+from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.uniform import weighted
 

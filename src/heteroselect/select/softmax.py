@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from heteroselect.arrays import Reals
 from heteroselect.moment import Moment
-from heteroselect.population import Reals
 from heteroselect.select.cohort import Cohort, Situation
 
 

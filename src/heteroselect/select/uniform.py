@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heteroselect.population import Counts, Reals
+from heteroselect.arrays import Counts, Reals
 from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.softmax import gumbel_top
 

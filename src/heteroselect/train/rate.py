@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from heteroselect.arrays import Reals
 from heteroselect.moment import Moment
-from heteroselect.population import Reals
 
 
 @dataclass(frozen=True)

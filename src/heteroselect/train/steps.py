@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Counts, Reals
+from heteroselect.arrays import Counts, Reals
 
 
 @dataclass(frozen=True)

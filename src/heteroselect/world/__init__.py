@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from heteroselect.population import Reals
+from heteroselect.arrays import Reals
 from heteroselect.streams import Streams
 from heteroselect.world.clock import Clock, Speeds
 from heteroselect.world.devices import Devices

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Counts, Reals
+from heteroselect.arrays import Counts, Reals
 from heteroselect.world.ledger import LOSS_BYTES, Messages
 
 PAPER_BITS = 32  # of a kept value, as the paper counts

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.population import Reals
+from heteroselect.arrays import Reals
 from heteroselect.streams import Streams
 
 

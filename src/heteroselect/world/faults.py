@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from heteroselect.arrays import Reals
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import WireError, decode, encode
 from heteroselect.messages import Upload
-from heteroselect.population import Reals
 from heteroselect.streams import Streams
 
 KINDS = ("missing", "late", "corrupt", "nan", "inf", "scaled")

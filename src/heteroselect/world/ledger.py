@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heteroselect.population import Counts, Reals
+from heteroselect.arrays import Counts, Reals
 
 LOSS_BYTES = 4  # a client answers a scoring question with one float32
 
