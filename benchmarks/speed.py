@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from heteroselect import experiment as experiments
 from heteroselect import run
 from heteroselect.aggregate import weighted_sum
+from heteroselect.api import choose_threads, settings_of
 from heteroselect.compress.wire import decode
 from heteroselect.data.examples import Examples, Pixels, Source
 from heteroselect.errors import HeteroSelectError
@@ -34,7 +35,6 @@ from heteroselect.messages import Order, Question
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.round import play_round
-from heteroselect.run import choose_threads, settings_of
 from heteroselect.score import Informativeness
 from heteroselect.select import Situation, Softmax
 from heteroselect.simulate.engine import Simulator
@@ -200,7 +200,7 @@ def _memory(store: str) -> Row:
     from tempfile import TemporaryDirectory
 
     from heteroselect.folder import RunFolder
-    from heteroselect.run import play
+    from heteroselect.play import play
 
     with TemporaryDirectory() as folder:
         result = play(whole, RunFolder.create(Path(folder) / "run", ""), threads=choose_threads(None))

@@ -15,7 +15,7 @@ from heteroselect import methods
 from heteroselect.config import load
 from heteroselect.experiment import prepare
 from heteroselect.folder import CONFIG, MODEL, ROUNDS, SUMMARY
-from heteroselect.run import play
+from heteroselect.play import play
 from heteroselect.select import Cohort
 from heteroselect.streams import Draws
 

@@ -7,11 +7,38 @@
 The command line does the same: `heteroselect run mnist --seed 42`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from heteroselect.errors import HeteroSelectError
-from heteroselect.method import Method
-from heteroselect.run import Result, resume, run
-from heteroselect.run import settings_of as load
-from heteroselect.settings import Config
 from heteroselect.version import __version__
 
+if TYPE_CHECKING:
+    from heteroselect.api import resume, run
+    from heteroselect.api import settings_of as load
+    from heteroselect.method import Method
+    from heteroselect.play import Result
+    from heteroselect.settings import Config
+
 __all__ = ["Config", "HeteroSelectError", "Method", "Result", "__version__", "load", "resume", "run"]
+
+# where a name lives; it is imported when it is used, because PyTorch takes seconds
+_HOMES = {
+    "Config": "settings:Config",
+    "Method": "method:Method",
+    "Result": "play:Result",
+    "load": "api:settings_of",
+    "resume": "api:resume",
+    "run": "api:run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home, _, inside = _HOMES[name].partition(":")
+    return getattr(import_module(f"{__name__}.{home}"), inside)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""The command line, one function a command."""
+"""The command line, one function a command. What takes PyTorch is imported by the command that needs it."""
 
 import json
 import sys
@@ -9,11 +9,8 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from heteroselect import methods
 from heteroselect.config import load, parse_changes, presets
-from heteroselect.data import download, sources
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import method_of
 from heteroselect.flower.command import app as flower
 from heteroselect.folder import (
     CONFIG,
@@ -27,13 +24,8 @@ from heteroselect.folder import (
     whole_rounds,
     write_whole,
 )
-from heteroselect.methods import own
-from heteroselect.replay import replay as replay_log
 from heteroselect.report import tables
 from heteroselect.report.command import compare, report
-from heteroselect.run import resume as resume_run
-from heteroselect.run import run as run_experiment
-from heteroselect.run import settings_of
 from heteroselect.settings import Config, describe
 from heteroselect.terminal import err, out, print_result, say, terminable, watching
 from heteroselect.version import __version__
@@ -91,6 +83,10 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
 ) -> None:
     """Run an experiment and write its folder."""
+    from heteroselect.api import run as run_experiment
+    from heteroselect.api import settings_of
+    from heteroselect.methods import own
+
     changes = parse_changes(set_ or [])
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
     if data_dir is not None:
@@ -114,6 +110,10 @@ def resume(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
 ) -> None:
     """Go on with a run from its last checkpoint, to the same bits."""
+    from heteroselect import methods
+    from heteroselect.api import resume as resume_run
+    from heteroselect.methods import own
+
     over = finished(folder)
     mine = own.load(method) if method is not None else None
     there = (folder / CONFIG).is_file()
@@ -132,6 +132,8 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")] = False,
 ) -> None:
     """Show a run: its figures beside the paper's, and its curve."""
+    from heteroselect import methods
+
     if not (folder / CONFIG).is_file() or not (folder / ROUNDS).is_file():
         raise HeteroSelectError(f"show: {folder} is no run folder; it needs {CONFIG} and {ROUNDS}.")
     if not (folder / SUMMARY).is_file():
@@ -165,13 +167,15 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print the deviations as JSON.")] = False,
 ) -> None:
     """Recompute the authors' logs; exit code 1 where a number deviates."""
+    from heteroselect.replay import replay as replay_log
+
     replays = [replay_log(path) for path in logs]
     if as_json:
         typer.echo(json.dumps([{**vars(r), "path": str(r.path), "passed": r.passed} for r in replays], indent=2))
     else:
         out.print("largest relative deviation from the log")
         for one in replays:
-            out.print(tables.replay_text(one), highlight=False, soft_wrap=True)
+            out.print(one.text(), highlight=False, soft_wrap=True)
     if not all(r.passed for r in replays):
         raise typer.Exit(1)
 
@@ -214,6 +218,8 @@ def data(
     url: Annotated[str | None, typer.Option(help="A mirror to take the publisher's file from.")] = None,
 ) -> None:
     """Download a data set from its publisher, checksum verified."""
+    from heteroselect.data import download, sources
+
     folder = data_dir or sources.default_folder()
     columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
@@ -227,6 +233,8 @@ def data(
 @app.command("presets")
 def list_presets() -> None:
     """List the ready experiments."""
+    from heteroselect.api import settings_of
+
     out.print(tables.presets_table({name: settings_of(name) for name in presets()}))
 
 
@@ -248,6 +256,11 @@ def list_methods(
     name: Annotated[str | None, typer.Argument(help="One method: its parts and settings.")] = None,
 ) -> None:
     """List the methods, or show one: NAME, or your own as FILE.py:NAME."""
+    from heteroselect import methods
+    from heteroselect.api import settings_of
+    from heteroselect.experiment import method_of
+    from heteroselect.methods import own
+
     if name is None:
         table = Table()
         for column in ("method", "what it is", "paper"):

@@ -17,13 +17,14 @@ import numpy as np
 from scipy import stats
 
 from heteroselect import methods
+from heteroselect.api import refuse_ready, resume, run
 from heteroselect.config import load, to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.experiment import method_of
 from heteroselect.folder import CONFIG, finished, for_people, read_rounds, read_summary, write_whole
 from heteroselect.methods import own
 from heteroselect.methods.own import Own
-from heteroselect.run import Line, refuse_ready, resume, run
+from heteroselect.play import Line
 from heteroselect.settings import Config
 
 Summary = dict[str, Any]

@@ -8,12 +8,12 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
-
-from safetensors.torch import save
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, TextIO
 
 from heteroselect.errors import HeteroSelectError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CONFIG, ROUNDS, SUMMARY, MODEL = "config.toml", "rounds.jsonl", "summary.json", "model.safetensors"
 FLOWER = "flower.json"  # how a run on Flower is carried
@@ -70,7 +70,9 @@ class RunFolder:
         with for_people(self.path):
             os.fsync(self._rounds.fileno())
 
-    def finish(self, summary: dict[str, Any], model: dict[str, Tensor]) -> None:
+    def finish(self, summary: dict[str, Any], model: "dict[str, Tensor]") -> None:
+        from safetensors.torch import save  # it imports PyTorch, which who only reads a folder need not wait for
+
         with for_people(self.path):
             self.write(MODEL, save(model))
             self.write(SUMMARY, (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 
 from heteroselect.allocate import Allocator, Budget, Means
+from heteroselect.arrays import Reals
 from heteroselect.compress import ErrorMemory
 from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
-from heteroselect.population import Reals
 from heteroselect.select import Softmax
 from heteroselect.train import Rate
 from heteroselect.world.clock import Clock, Speeds, time_budget
@@ -49,6 +50,16 @@ class Replay:
     @property
     def passed(self) -> bool:
         return not self.failures
+
+    def text(self) -> str:
+        """The verdict, and the largest relative deviation of each quantity below it, in Rich's markup."""
+        verdict = "[green]agrees[/]" if self.passed else "[red]deviates[/]"
+        figures = []
+        for quantity, deviation in self.deviations.items():
+            text = f"{QUANTITIES[quantity]} {deviation:.1e}"
+            broken = self.failures.get(quantity)
+            figures.append(f"[red]{text} (first in {broken})[/]" if broken else text)
+        return f"{verdict}  {escape(self.path.name)}, {self.rounds} rounds\n        {' · '.join(figures)}"
 
 
 def replay(path: Path) -> Replay:

@@ -4,16 +4,19 @@ import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from heteroselect import methods
 from heteroselect.report import tables
-from heteroselect.run import Line, Result
 from heteroselect.settings import Config
 
+if TYPE_CHECKING:
+    from heteroselect.play import Result
+
+Line = dict[str, Any]
 out, err = Console(), Console(stderr=True)
 
 
@@ -72,7 +75,7 @@ def watching(config: Config, *, quiet: bool) -> Iterator[Callable[[Line], None] 
         yield lambda line: progress.update(task, completed=line["round"], description=text(line))
 
 
-def print_result(result: Result, *, as_json: bool, quiet: bool) -> None:
+def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
     path = result.folder
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
@@ -80,6 +83,8 @@ def print_result(result: Result, *, as_json: bool, quiet: bool) -> None:
         out.print(tables.result_table(result.summary, result.config.paper))
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":
+        from heteroselect import methods
+
         done = len(result.rounds)
         more = "" if result.summary["method"] in methods.REGISTRY else " --method FILE.py:NAME"
         err.print(f"interrupted after round {done}; `heteroselect resume {path}{more}` goes on.", soft_wrap=True)

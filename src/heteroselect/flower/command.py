@@ -1,19 +1,15 @@
-"""heteroselect flower: simulate · deploy · resume. Flower itself is imported only when one of them is used."""
+"""heteroselect flower: simulate · deploy · resume. Flower and PyTorch are imported only when one of them is used."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from heteroselect import methods
 from heteroselect.config import load, parse_changes, to_toml
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import method_of
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token
 from heteroselect.folder import CONFIG, RunFolder, finished, numbered
-from heteroselect.methods import own
-from heteroselect.run import refuse_measured_links, refuse_ready, settings_of
 from heteroselect.settings import Config
 from heteroselect.terminal import err, print_result, terminable, watching
 
@@ -48,6 +44,8 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Run on Flower's simulation engine (Ray), on all cores of this machine: the simulator's bits."""
+    from heteroselect.api import refuse_measured_links
+
     config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
     refuse_measured_links(config)
     plan = Plan("simulate", new_token(), config.clients, False, timeout, mine)
@@ -85,6 +83,8 @@ def resume(
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits."""
+    from heteroselect import methods
+
     require_flower()
     plan = Plan.read(folder)
     if finished(folder):
@@ -98,6 +98,10 @@ def _config(
 ) -> tuple[Config, str]:
     """As for `heteroselect run`; a cohort larger than the number of clients becomes all of them. And where the method
     is the user's own, the file it is in."""
+    from heteroselect.api import refuse_ready, settings_of
+    from heteroselect.experiment import method_of
+    from heteroselect.methods import own
+
     require_flower()
     changes = parse_changes(set_ or [])
     changes |= {key: value for key, value in given.items() if value is not None}

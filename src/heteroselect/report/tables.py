@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
-from heteroselect.replay import QUANTITIES, Replay
 from heteroselect.settings import Config, PaperRow, Setting
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -72,17 +70,6 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
     low, high = min(picked), max(picked)
     span = high - low or 1.0
     return "".join(BLOCKS[min(int((v - low) / span * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
-
-
-def replay_text(replay: Replay) -> str:
-    """A log's verdict, and the largest relative deviation of each quantity below it."""
-    verdict = "[green]agrees[/]" if replay.passed else "[red]deviates[/]"
-    figures = []
-    for quantity, deviation in replay.deviations.items():
-        text = f"{QUANTITIES[quantity]} {deviation:.1e}"
-        broken = replay.failures.get(quantity)
-        figures.append(f"[red]{text} (first in {broken})[/]" if broken else text)
-    return f"{verdict}  {escape(replay.path.name)}, {replay.rounds} rounds\n        {' · '.join(figures)}"
 
 
 def presets_table(presets: Mapping[str, Config]) -> Table:

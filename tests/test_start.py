@@ -1,0 +1,75 @@
+"""How the package starts: at once where nothing is to be computed, and from any of its modules."""
+
+import subprocess
+import sys
+
+import pytest
+
+import heteroselect
+
+EACH = """
+import importlib, pkgutil, sys
+import torch
+import heteroselect
+names = [found.name for found in pkgutil.walk_packages(heteroselect.__path__, "heteroselect.")]
+for name in names:
+    if name.endswith("__main__"):
+        continue
+    for known in [known for known in sys.modules if known.partition(".")[0] == "heteroselect"]:
+        del sys.modules[known]
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name.partition(".")[0] not in ("flwr", "cryptography"):  # they come with the extra
+            raise
+print(len(names))
+"""
+
+
+def python(*words: str) -> str:
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["flower", "deploy", "--help"], ["settings"]])
+def test_who_only_asks_does_not_wait_for_pytorch(words):
+    code = f"""
+import sys
+sys.argv = {["heteroselect", *words]}
+from heteroselect.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print("imported:", sorted({{"torch", "flwr", "matplotlib", "plotly"}} & set(sys.modules)))
+"""
+    assert python("-c", code).endswith("imported: []\n")
+
+
+def test_a_supernode_starts_without_pytorch():
+    code = "import sys, heteroselect.flower.uplink; print('torch' in sys.modules)"
+    assert python("-c", code) == "False\n"
+
+
+def test_a_dry_run_does_not_wait_for_the_compiler():
+    code = """
+import sys
+from heteroselect.api import settings_of
+from heteroselect.experiment import prepare
+prepare(settings_of("mnist"))
+print("torch._dynamo" in sys.modules)
+"""
+    assert python("-c", code) == "False\n"
+
+
+@pytest.mark.slow
+def test_any_module_can_be_the_first():
+    assert int(python("-c", EACH)) > 100
+
+
+def test_every_name_is_where_it_should_be():
+    assert all(hasattr(heteroselect, name) for name in heteroselect.__all__)
+    assert set(heteroselect.__all__) <= set(dir(heteroselect))
+    with pytest.raises(AttributeError, match="has no attribute 'walk'"):
+        heteroselect.walk  # noqa: B018
