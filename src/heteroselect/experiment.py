@@ -62,9 +62,7 @@ def prepare(
     loss: Loss | None = None,
     metric: Metric | None = None,
     device: str = "cpu",
-    draws: Draws | None = None,
 ) -> Experiment:
-    """`draws` says how the model draws random numbers, where that has been found out before."""
     streams = Streams(config.seed)
     config, federation = _federation(config, streams, data, test)
     if federation.classes is None and (loss is None or metric is None):
@@ -73,7 +71,7 @@ def prepare(
     flat = FlatModel(module, device)
     config, chosen = method_of(config, method)
     loss = loss or nn.functional.cross_entropy
-    task = Task(loss, *_dry_run(flat, federation, loss, chosen.compress, draws))
+    task = Task(loss, *_dry_run(flat, federation, loss, chosen.compress))
     return Experiment(
         config=config,
         method=chosen,
@@ -163,9 +161,7 @@ def _module(
         return config, model()
 
 
-def _dry_run(
-    model: FlatModel, federation: Federation, loss: Loss, compress: Compressor, known: Draws | None = None
-) -> tuple[Pixels | None, Draws]:
+def _dry_run(model: FlatModel, federation: Federation, loss: Loss, compress: Compressor) -> tuple[Pixels | None, Draws]:
     """Two examples through model and loss, before anything is spent on a run that cannot go on: in which order
     the model takes images, how it draws random numbers, and whether its curvature can be probed."""
     pixels, weights = federation.pixels, model.weights()
@@ -177,21 +173,14 @@ def _dry_run(
         model.module.eval()
         model.module(x.clone())
 
-    def watched() -> Draws:
-        if known is None:
-            return watch_draws(call)
-        with drawing_from(torch.Generator(model.device), known):
-            call()
-        return known
-
     with torch.no_grad():
         try:
-            draws = watched()
+            draws = watch_draws(call)
         except RuntimeError:
             if pixels is None or not pixels.channels_last:
                 raise
             pixels = replace(pixels, channels_last=False)
-            draws = watched()
+            draws = watch_draws(call)
     if isinstance(compress, TopK) and compress.layers:
         x, y = to_inputs(federation.test.x[:2], pixels, model.device), federation.test.y[:2].to(model.device)
         model.module.train()

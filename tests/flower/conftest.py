@@ -15,9 +15,9 @@ if find_spec("flwr"):
     from heteroselect.flower.engine import FlowerEngine
     from heteroselect.flower.reply import Site, reply
 
+from heteroselect.api import settings_of
 from heteroselect.experiment import Experiment, prepare
 from heteroselect.flat import FlatModel
-from heteroselect.run import settings_of
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.progress import Progress
 
@@ -105,6 +105,14 @@ def _identity(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("_task_id", "_run_id", "_node_id"):
         monkeypatch.setattr(TaskIdentity, name, 1)
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes in this process are there or never will be."""
+    from heteroselect.flower import engine
+
+    monkeypatch.setattr(engine, "ARRIVAL", 0.1)
 
 
 @pytest.fixture(name="nodes_of")

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from heteroselect.api import settings_of
 from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import app
+from heteroselect.flower.plan import ERROR
 from heteroselect.folder import RunFolder
-from heteroselect.run import settings_of
 
 
 class Empty:
@@ -34,11 +35,11 @@ def context(tmp_path: Path) -> SimpleNamespace:
 def test_an_error_for_people_is_left_as_it_is(tmp_path):
     with pytest.raises(HeteroSelectError):
         app.main(Empty(), context(tmp_path))
-    assert "3 of 3 clients have no node" in (tmp_path / app.ERROR).read_text()
+    assert "3 of 3 clients have no node" in (tmp_path / ERROR).read_text()
 
 
 def test_any_other_is_named_and_its_traceback_kept(tmp_path):
     with pytest.raises(RuntimeError):
         app.main(Empty(RuntimeError("no more")), context(tmp_path))
-    assert "the ServerApp failed (RuntimeError: no more)" in (tmp_path / app.ERROR).read_text()
+    assert "the ServerApp failed (RuntimeError: no more)" in (tmp_path / ERROR).read_text()
     assert "Traceback" in (tmp_path / "error.log").read_text()

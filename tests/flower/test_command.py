@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from heteroselect import flower, methods
+from heteroselect.api import resume
 from heteroselect.cli import app
 from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.app import _experiment
 from heteroselect.flower.command import _config
 from heteroselect.flower.plan import Plan
-from heteroselect.run import resume
 
 
 def run(*words: str) -> None:

@@ -20,7 +20,7 @@ from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, from_arra
 from heteroselect.flower.reply import reply
 from heteroselect.folder import RunFolder
 from heteroselect.messages import Calibrate, Order, Question
-from heteroselect.run import play
+from heteroselect.play import play
 from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.progress import find_latest
@@ -272,6 +272,21 @@ def test_a_client_stays_where_it_lives_until_its_node_falls_silent(tmp_path, nod
         nodes.lose = lambda message: message.metadata.dst_node_id == before[4]
         engine.losses(experiment.weights, question)
         assert engine.homes == {**before, 4: nodes.first + 7}
+
+
+def test_a_node_that_has_let_a_whole_timeout_pass_is_not_waited_for_again(tmp_path, nodes_of, small, judge):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+    questions = [Question(4, 1, 1, 32), Question(5, 1, 1, 32)]
+    with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
+        first = engine.homes[4]
+        nodes.lose = lambda message: message.metadata.dst_node_id == first
+        engine.losses(experiment.weights, questions)
+        nodes.sites.append(nodes.sites[4])
+        nodes.seen.clear()
+        engine.losses(experiment.weights, questions)
+        assert engine.homes[4] == nodes.first + 6
+        assert first not in {message.metadata.dst_node_id for message in nodes.seen}
 
 
 @pytest.mark.parametrize("value", [float("nan"), -1.0])

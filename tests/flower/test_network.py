@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heteroselect.api import settings_of
 from heteroselect.config import to_toml
 from heteroselect.flower.app import ERROR
 from heteroselect.flower.processes import Flower
 from heteroselect.folder import RunFolder, finished, read_rounds
-from heteroselect.run import settings_of
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow, pytest.mark.network]
 

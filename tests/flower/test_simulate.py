@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from heteroselect.api import settings_of
 from heteroselect.experiment import prepare
 from heteroselect.folder import read_rounds, read_summary
-from heteroselect.run import play, settings_of
+from heteroselect.play import play
 from heteroselect.simulate.engine import Simulator
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]

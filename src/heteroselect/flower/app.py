@@ -4,7 +4,6 @@ Server and nodes prepare the same experiment from the same text, so that client 
 i of n is home to the clients i, i + n, i + 2n, ….
 """
 
-import hashlib
 import json
 import os
 import tomllib
@@ -18,54 +17,47 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from heteroselect import methods
+from heteroselect.api import choose_threads
 from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
 from heteroselect.experiment import Experiment, prepare
 from heteroselect.flat import FlatModel
-from heteroselect.flower.engine import FlowerEngine, GridPost
+from heteroselect.flower.engine import FlowerEngine
+from heteroselect.flower.plan import ERROR, PID
+from heteroselect.flower.post import GridPost
 from heteroselect.flower.reply import Site, default_memory, reply
 from heteroselect.folder import RunFolder, locked, write_whole
 from heteroselect.methods import own
-from heteroselect.run import choose_threads, play
+from heteroselect.play import play, simulator
 from heteroselect.simulate.checkpoint import Checkpoints
-from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.progress import Progress, find_latest
-from heteroselect.streams import Draws
 from heteroselect.world import MeasuredLinks
 
-ERROR, PID, LOG = "error", "server.pid", "flower.jsonl"
+LOG = "flower.jsonl"
 
 server = ServerApp()
 client = ClientApp()
 
 
 @lru_cache(maxsize=2)
-def _experiment(text: str, method: str, notes: Path | None = None) -> Experiment:
-    """A node writes down that the model draws no random numbers: to find it out takes longer than most answers, and
-    each message starts a new process. `method` is FILE.py:NAME where it is the user's own."""
-    note = notes / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.draws-none" if notes else None
-    known = Draws() if note and note.exists() else None
+def _experiment(text: str, method: str) -> Experiment:
+    """`method` is FILE.py:NAME where it is the user's own."""
     mine = own.load(method) if method else None
-    config = load(tomllib.loads(text), methods=methods.SETTINGS, own=mine is not None)
-    experiment = prepare(config, method=mine, draws=known)
-    if note and known is None and experiment.task.draws == Draws():
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.touch()
-    return experiment
+    return prepare(load(tomllib.loads(text), methods=methods.SETTINGS, own=mine is not None), method=mine)
 
 
 @lru_cache(maxsize=2)
 def _site(text: str, method: str, place: int, places: int, memory: str) -> Site:
     """Kept between messages where the process is, as in Ray's actors."""
-    folder = Path(memory) if memory else default_memory()
-    experiment = _experiment(text, method, folder)
+    experiment = _experiment(text, method)
     there = {one.id: one for one in experiment.clients() if one.id % places == place}
-    return Site(there, _model(text, method, folder), experiment.task, experiment.method, folder)
+    folder = Path(memory) if memory else default_memory()
+    return Site(there, _model(text, method), experiment.task, experiment.method, folder)
 
 
 @lru_cache(maxsize=2)
-def _model(text: str, method: str, notes: Path) -> FlatModel:
-    return FlatModel(_experiment(text, method, notes).module)
+def _model(text: str, method: str) -> FlatModel:
+    return FlatModel(_experiment(text, method).module)
 
 
 def answer(message: Message, context: Context) -> Message:
@@ -107,19 +99,9 @@ def serve(grid: Any, experiment: Experiment, path: Path, token: str, timeout: fl
     threads, links = choose_threads(None), experiment.world.links
 
     def stage(progress: Progress) -> FlowerEngine:
-        judge = Simulator(
-            experiment.module,
-            [],
-            experiment.federation.test,
-            experiment.task,
-            experiment.method,
-            experiment.metric,
-            threads=threads,
-            streams=experiment.streams,
-        )
         return FlowerEngine(
             GridPost(grid),
-            judge,
+            simulator(experiment, [], threads=threads),  # it has no clients, and only evaluates
             experiment.config.clients,
             run=token,
             kept=progress.kept,

@@ -11,12 +11,11 @@ from safetensors.torch import load_file
 
 from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flower.app import ERROR, PID
 from heteroselect.flower.keys import make_node_key, make_tls
-from heteroselect.flower.plan import Plan
+from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end, end_orphans, exists, left, remove
 from heteroselect.folder import MODEL, finished, for_people, locked, read_rounds, read_summary, whole_rounds
-from heteroselect.run import Line, Result
+from heteroselect.play import Line, Result
 from heteroselect.settings import Config
 
 WORK, MEMORY = "flower", "memory"

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from torch import Tensor
 from heteroselect.compress import Kept
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
+from heteroselect.flower.post import Post
 from heteroselect.flower.records import (
     BODY,
     HEADER,
@@ -46,57 +47,9 @@ from heteroselect.world import MeasuredLinks
 
 SETTLED, UPLINK = "settled", "uplink"
 HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
+ARRIVAL = 300.0  # seconds in which all clients should have a node: to start takes longer than to answer
 PATIENCE = 60.0  # seconds to wait for a node to say who lives there, and until a silent one is asked again
 LIFE_SIGN = 20.0  # seconds in which a node answers whose client another one claims
-
-
-class Grid(Protocol):
-    """What is needed of Flower's grid."""
-
-    def get_node_ids(self) -> Iterable[int]: ...
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]: ...
-    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
-
-
-class Post(Protocol):
-    """How messages get to nodes, and answers back: in any order, and only those that came in time."""
-
-    def nodes(self) -> set[int]: ...
-    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]: ...
-
-
-class GridPost:
-    """Over a grid, looking for answers every `pause` seconds (Flower's own loop looks every 3)."""
-
-    def __init__(self, grid: Grid, pause: float = 0.25) -> None:
-        self.grid, self.pause = grid, pause
-
-    def nodes(self) -> set[int]:
-        return set(self.grid.get_node_ids())
-
-    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
-        sent = list(self.grid.push_messages(messages))
-        if len(sent) < len(messages):
-            raise HeteroSelectError(
-                f"flower: the SuperLink took {len(sent)} of {len(messages)} messages; allowed is what its limits let "
-                "through."
-            )
-        waiting = {number: one.metadata.dst_node_id for number, one in zip(sent, messages, strict=True) if number}
-        answers: list[Message] = []
-        began = looked = time.monotonic()
-        while waiting:
-            for one in self.grid.pull_messages(list(waiting)):
-                waiting.pop(one.metadata.reply_to_message_id, None)
-                answers.append(one)
-            now = time.monotonic()
-            if now - began > timeout:
-                break
-            if waiting and now - looked > 10:  # whoever has left the grid will not answer
-                looked, there = now, self.nodes()
-                waiting = {number: node for number, node in waiting.items() if node in there}
-            if waiting:
-                time.sleep(self.pause)
-        return answers
 
 
 class Judge(Protocol):
@@ -135,6 +88,7 @@ class FlowerEngine:
         self.homes: dict[int, int] = {}
         self.examples: dict[int, int] = {}
         self._tried: dict[int, float] = {}  # when nodes were asked who lives there
+        self._silent: set[int] = set()  # nodes that did not answer when they were asked last
         self._ordered: dict[int, int] = {}
         self._troubles: list[str] = []
         self.links, self.more = links, dict(more or {})
@@ -162,17 +116,18 @@ class FlowerEngine:
 
     def gather(self) -> None:
         """Wait until every client has a node."""
-        until = time.monotonic() + self.timeout
-        self._meet()
+        patience = max(self.timeout, ARRIVAL)
+        until = time.monotonic() + patience
+        self._meet(PATIENCE)
         while len(self.homes) < self.clients:
             if time.monotonic() > until:
                 missing = [client for client in range(self.clients) if client not in self.homes]
                 raise HeteroSelectError(
-                    f"flower: {len(missing)} of {self.clients} clients have no node after {self.timeout:g} s "
+                    f"flower: {len(missing)} of {self.clients} clients have no node after {patience:g} s "
                     f"(the first is client {missing[0]}); start their SuperNodes, or lower `clients`."
                 )
             time.sleep(0.5)
-            self._meet()
+            self._meet(PATIENCE)
 
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
         """Whoever does not answer, or not with a number, counts as the least informative of those who did."""
@@ -260,7 +215,7 @@ class FlowerEngine:
         shared: Kept | None = None,
     ) -> dict[int, RecordDict]:
         """Each client its request, with the model where it needs it; the answers that came, by client."""
-        self._meet()
+        self._meet(min(PATIENCE, self.timeout))
         model = {} if weights is None else {MODEL: to_array(to_bytes(weights, shared))}
         since, told, rounds = self.since(), {}, {request.client: request.round for request in requests}
         messages = []
@@ -273,7 +228,7 @@ class FlowerEngine:
             settled = tuple(Settled(int(round), bool(used)) for round, used in told[client])
             header = Header(self.run, client, type(request).__name__, settled, since, request.round)
             content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **model, **self.more})
-            messages.append(self._message(content, self.homes[client], header.kind, request.round))
+            messages.append(_message(content, self.homes[client], header.kind, request.round, self.timeout))
         answers: dict[int, RecordDict] = {}
         for message in self.post.exchange(messages, self.timeout):
             who = self._asked(message, {client: rounds[client] for client in told})
@@ -281,6 +236,7 @@ class FlowerEngine:
                 answers[who] = message.content
                 if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
                     self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
+        self._silent = {self.homes[client] for client in told if client not in answers}
         for client in sorted(set(told) - set(answers)):
             self._note(client, "it did not answer")
         everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
@@ -323,18 +279,19 @@ class FlowerEngine:
             estimate = self.links.measured(client, max(header.uplink, 1.0))
             self.kept[client] = {**self.kept.get(client, {}), UPLINK: np.array([estimate])}
 
-    def _meet(self) -> None:
+    def _meet(self, patience: float) -> None:
         """Ask nodes that nobody is known to live with, now and then. (A node that starts again has a new number.) Where
-        two claim the same client, the one that was there first keeps it for as long as it answers."""
+        two claim the same client, the one that was there first keeps it for as long as it answers: it is asked again,
+        unless it has just let a whole timeout pass."""
         there, now = self.post.nodes(), time.monotonic()
         self.homes = {client: node for client, node in self.homes.items() if node in there}
         self._tried = {node: when for node, when in self._tried.items() if node in there}
         strange = sorted(there - set(self.homes.values()))
         new = [node for node in strange if now - self._tried.get(node, -PATIENCE) >= PATIENCE]
         self._tried |= dict.fromkeys(new, now)
-        claims = self._hello(new)
+        claims = self._hello(new, patience)
         before = {self.homes[client] for found in claims.values() for client in found if client in self.homes}
-        still = self._hello(sorted(before), LIFE_SIGN)
+        still = self._hello(sorted(before - self._silent), min(LIFE_SIGN, patience))
         for node, found in claims.items():
             for client, examples in found.items():
                 if client in still.get(self.homes.get(client, -1), {}):
@@ -342,14 +299,14 @@ class FlowerEngine:
                 else:
                     self.homes[client], self.examples[client] = node, examples
 
-    def _hello(self, nodes: Sequence[int], patience: float = PATIENCE) -> dict[int, dict[int, int]]:
+    def _hello(self, nodes: Sequence[int], patience: float) -> dict[int, dict[int, int]]:
         """Which clients live with each node that answers, and how many examples each has."""
         hello = RecordDict(
             {HEADER: Header(self.run, 0, Hello.__name__).to_record(), BODY: to_record(Hello()), **self.more}
         )
-        messages = [self._message(hello, node, Hello.__name__, 0) for node in nodes]
+        messages = [_message(hello, node, Hello.__name__, 0, patience) for node in nodes]
         found: dict[int, dict[int, int]] = {}
-        for message in self.post.exchange(messages, min(self.timeout, patience)) if messages else []:
+        for message in self.post.exchange(messages, patience) if messages else []:
             node = message.metadata.src_node_id
             if message.has_error():
                 self._troubles.append(f"node {node}: {message.error.reason}")
@@ -362,11 +319,6 @@ class FlowerEngine:
                 continue
             found[node] = {c: n for c, n in pairs.items() if 0 <= c < self.clients and n > 0}
         return found
-
-    def _message(self, content: RecordDict, node: int, kind: str, round: int) -> Message:
-        type_ = MessageType.TRAIN if kind == Order.__name__ else MessageType.QUERY
-        # it lives as long as it is waited for: a node that comes back is not handed an order of long ago
-        return Message(content, node, type_, ttl=self.timeout, group_id=str(round))
 
     def _settled(self, client: int) -> NDArray[np.int64]:
         found: NDArray[np.int64] = self.kept.get(client, {}).get(SETTLED, np.empty((0, 2), np.int64))
@@ -385,6 +337,12 @@ class FlowerEngine:
             with self.log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
         self._troubles = []
+
+
+def _message(content: RecordDict, node: int, kind: str, round: int, patience: float) -> Message:
+    """It lives as long as it is waited for: a node that comes back is not handed an order of long ago."""
+    type_ = MessageType.TRAIN if kind == Order.__name__ else MessageType.QUERY
+    return Message(content, node, type_, ttl=patience, group_id=str(round))
 
 
 def _sound(upload: Upload) -> bool:

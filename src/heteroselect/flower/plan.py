@@ -9,6 +9,8 @@ from typing import Literal
 from heteroselect.errors import HeteroSelectError
 from heteroselect.folder import FLOWER, for_people, write_whole
 
+ERROR, PID = "error", "server.pid"  # what the ServerApp leaves for the command that waits for it
+
 
 @dataclass(frozen=True)
 class Plan:

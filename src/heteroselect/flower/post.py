@@ -1,0 +1,58 @@
+"""How messages get to Flower's nodes, and answers back."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from flwr.app import Message
+
+from heteroselect.errors import HeteroSelectError
+
+
+class Grid(Protocol):
+    """What is needed of Flower's grid."""
+
+    def get_node_ids(self) -> Iterable[int]: ...
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]: ...
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
+
+
+class Post(Protocol):
+    """How messages get to nodes, and answers back: in any order, and only those that came in time."""
+
+    def nodes(self) -> set[int]: ...
+    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]: ...
+
+
+class GridPost:
+    """Over a grid, looking for answers every `pause` seconds (Flower's own loop looks every 3)."""
+
+    def __init__(self, grid: Grid, pause: float = 0.25) -> None:
+        self.grid, self.pause = grid, pause
+
+    def nodes(self) -> set[int]:
+        return set(self.grid.get_node_ids())
+
+    def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
+        sent = list(self.grid.push_messages(messages))
+        if len(sent) < len(messages):
+            raise HeteroSelectError(
+                f"flower: the SuperLink took {len(sent)} of {len(messages)} messages; allowed is what its limits let "
+                "through."
+            )
+        waiting = {number: one.metadata.dst_node_id for number, one in zip(sent, messages, strict=True) if number}
+        answers: list[Message] = []
+        began = looked = time.monotonic()
+        while waiting:
+            for one in self.grid.pull_messages(list(waiting)):
+                waiting.pop(one.metadata.reply_to_message_id, None)
+                answers.append(one)
+            now = time.monotonic()
+            if now - began > timeout:
+                break
+            if waiting and now - looked > 10:  # whoever has left the grid will not answer
+                looked, there = now, self.nodes()
+                waiting = {number: node for number, node in waiting.items() if node in there}
+            if waiting:
+                time.sleep(self.pause)
+        return answers
