@@ -329,12 +329,12 @@ def _lines(out: Path) -> list[bytes]:
     return log.read_bytes().splitlines() if log.exists() else []
 
 
-def _wait_for(condition, process: subprocess.Popen, seconds: float = 120) -> None:
+def _wait_for(condition, process: subprocess.Popen, seconds: float = 120, pause: float = 0.01) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 @pytest.mark.slow
@@ -347,15 +347,18 @@ def test_killed_twenty_times_it_ends_in_the_same_bits(tmp_path: Path) -> None:
     for number in range(20):
         process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
         before = len(_lines(out))
-        if number % 5:  # every fifth is killed while it starts
-            _wait_for(lambda: len(_lines(out)) != before or _busy(out), process)  # noqa: B023
-            time.sleep(chance.uniform(0, 0.4))
-        else:
+        if number % 5 == 0:  # while it starts
             _wait_for((out / "config.toml").is_file, process)
             time.sleep(chance.uniform(0, 1.5))
-        caught += process.poll() is None and _busy(out)
+        elif number % 5 < 3:  # anywhere
+            _wait_for(lambda: len(_lines(out)) != before or _busy(out), process)  # noqa: B023
+            time.sleep(chance.uniform(0, 0.4))
+        else:  # while it writes a checkpoint, of a round that it has played itself
+            _wait_for(lambda: len(_lines(out)) != before, process)  # noqa: B023
+            _wait_for(lambda: _busy(out), process, pause=0)
         process.kill()
         process.communicate()
+        caught += _busy(out)
         assert process.returncode == -signal.SIGKILL, "it was to be killed, not to end"
         words = command("resume", out, "--quiet", "--threads", chance.choice([1, 2]))
     assert caught, "one at least is to be caught in the middle of a checkpoint"
