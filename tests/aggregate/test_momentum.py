@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heteroselect.aggregate import Running, ServerMomentum, weighted_sum
+from heteroselect.aggregate import LookAhead, Running, ServerMomentum, weighted_sum
 from heteroselect.compress.update import Update
 
 
@@ -99,3 +99,19 @@ def test_a_running_sum_steps_by_all_that_was_ever_said():
     assert first.tolist() == [2, 0]
     assert second.tolist() == [2, -1]
     assert state["reference"].tolist() == [4, -2]
+
+
+def test_looking_ahead_is_momentum_whose_clients_start_from_where_it_leads():
+    """λ = ½ and rate 2, from w = 0: M = 4, 6, 2 and w = 8, 20, 24; clients start from w + 2·½·M = 12, 26, 26."""
+    part, state, sent_out = LookAhead(0.5, 2.0), {}, vector(0)
+    for aggregate, expected in ((4, 12), (4, 26), (-1, 26)):
+        state, step = part.step(state, vector(aggregate))
+        sent_out = sent_out + step
+        assert sent_out.tolist() == [expected]
+    assert state["momentum"].tolist() == [2]
+
+
+def test_looking_ahead_without_momentum_is_the_plain_mean():
+    state, step = LookAhead(0.0).step({}, vector(1, 2))
+    assert step.tolist() == [1, 2]
+    assert LookAhead(0.0).step(state, vector(3, 4))[1].tolist() == [3, 4]

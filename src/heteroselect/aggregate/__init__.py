@@ -1,8 +1,8 @@
 """What does the server make of it?"""
 
 from heteroselect.aggregate.calibration import Calibration
-from heteroselect.aggregate.momentum import Running, ServerMomentum, weighted_sum
+from heteroselect.aggregate.momentum import LookAhead, Running, ServerMomentum, weighted_sum
 from heteroselect.aggregate.screen import Screen
 from heteroselect.aggregate.weights import ClientWeights
 
-__all__ = ["Calibration", "ClientWeights", "Running", "Screen", "ServerMomentum", "weighted_sum"]
+__all__ = ["Calibration", "ClientWeights", "LookAhead", "Running", "Screen", "ServerMomentum", "weighted_sum"]

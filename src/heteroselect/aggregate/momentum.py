@@ -25,6 +25,24 @@ class ServerMomentum:
 
 
 @dataclass(frozen=True)
+class LookAhead:
+    """Server momentum whose clients start where it is about to carry the model: from w + λM instead of w (FedACG: Kim,
+    Kim, Han, "Communication-efficient federated learning with accelerated client gradient", CVPR 2024; the look-ahead
+    is Nesterov's).
+
+    M ← λM + Δ̄, w ← w + rate·M. The model here is the point that is sent out, z = w + rate·λM, which moves by
+    rate·(Δ̄ + λM) with the new M: nothing else has to be sent, and z is what is evaluated.
+    """
+
+    momentum: float = 0.85
+    rate: float = 1.0
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        momentum = np.float32(self.momentum) * state["momentum"] + aggregate if "momentum" in state else aggregate
+        return {"momentum": momentum}, np.float32(self.rate) * (aggregate + np.float32(self.momentum) * momentum)
+
+
+@dataclass(frozen=True)
 class Running:
     """The server of EF21: ḡ ← ḡ + aggregate is what all clients last said, the absent included, and the model moves by
     `rate`·ḡ (Richtárik, Sokolov, Fatkhullin, NeurIPS 2021). A part of ḡ is old: a rate of 1 overshoots where few of
