@@ -15,8 +15,9 @@ import numpy as np
 import zstandard
 
 from heteroselect.compress import wire
-from heteroselect.compress.update import Update
-from heteroselect.compress.values import BITS, encode_values
+from heteroselect.compress.rotation import Rotation
+from heteroselect.compress.update import Update, all_positions
+from heteroselect.compress.values import BITS, Coded, encode_values
 from heteroselect.compress.wire import WireError, decode, encode
 
 HEADER = wire._HEADER.size
@@ -29,6 +30,13 @@ ALLOWANCE = 100_000  # bytes that decoding may take whatever it is given: the co
 def honest(rng: Rng) -> tuple[bytes, int]:
     """A payload of random size, density, layers and kind of value."""
     size = int(rng.integers(1, 3000))
+    if rng.random() < 0.1:
+        rotation = Rotation(size, int(rng.integers(2**63)), int(rng.integers(3, 12)))
+        sent = np.maximum(1, rotation.blocks // int(rng.integers(1, 9)))
+        codes = rng.integers(0, 2, int(sent.sum())).astype(np.uint8)
+        scales = rng.random(len(sent)).astype(np.float32)
+        rotated = Coded("rotated", codes, scales, np.cumsum(sent), steps=1, rotation=rotation)
+        return encode(Update(size, all_positions(size), rotated.values(), rotated)), size
     kept = int(min(size, rng.integers(0, size + 1) if rng.random() < 0.5 else rng.integers(0, 40)))
     positions = np.sort(rng.choice(size, kept, replace=False))
     kind = list(BITS)[rng.integers(len(BITS))]

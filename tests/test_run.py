@@ -477,10 +477,19 @@ def test_four_bits_reach_the_target_with_a_quarter_of_the_bytes():
     assert floats.wire_megabytes_to_target > 4 * bits.wire_megabytes_to_target
 
 
-UNBIASED = {"wangni", "qsgd", "terngrad"}
+def test_the_initial_weights_can_be_chosen_and_come_from_the_seed():
+    usual, kaiming, again = (
+        prepare(heteroselect.load("mnist", changes={"model.init": init})).weights.vector
+        for init in ("torch", "kaiming", "kaiming")
+    )
+    assert torch.equal(kaiming, again)
+    assert not torch.equal(usual, kaiming)
 
 
-@pytest.mark.parametrize("kind", ["topk", "randomk", "wangni", "qsgd", "terngrad", "sign", "stc", "threshold"])
+UNBIASED = {"wangni", "qsgd", "terngrad", "drive"}
+
+
+@pytest.mark.parametrize("kind", ["topk", "randomk", "wangni", "qsgd", "terngrad", "sign", "stc", "threshold", "drive"])
 def test_every_compressor_trains_and_gives_the_same_bits_again(kind):
     memory = "none" if kind in UNBIASED else "error"
     settings = {"method.compress.kind": kind, "method.compress.memory": memory}

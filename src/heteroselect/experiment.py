@@ -152,6 +152,7 @@ def _module(
         classes = federation.classes or 1
         with seeded_construction(streams):
             module = models.build(config.model.name, federation.shape, classes, dropout=config.model.dropout)
+            module = models.kaiming(module) if config.model.init == "kaiming" else module
         # as the images do; it takes a tenth off a step of convolutions
         return config, module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     config = config.model_copy(update={"model": config.model.model_copy(update={"name": "own"}), "paper": ()})

@@ -62,6 +62,8 @@ class ModelSettings(Group):
     """the network; own is one handed over in Python"""
     dropout: BelowOne = 0.5
     """of AlexNet's last hidden layer"""
+    init: Literal["torch", "kaiming"] = "torch"
+    """initial weights: as PyTorch makes them, or normal with variance 2/fan-in and no biases (He et al. 2015)"""
 
 
 class FaultSettings(Group):
@@ -220,12 +222,12 @@ class TrainSettings(Group):
     """highest score-scaled rate"""
 
 
-UNBIASED = ("wangni", "qsgd", "terngrad")
-SELF_CODED = ("qsgd", "terngrad", "sign", "stc")
+UNBIASED = ("wangni", "qsgd", "terngrad", "drive")
+SELF_CODED = ("qsgd", "terngrad", "sign", "stc", "drive")
 
 
 class CompressSettings(Group):
-    kind: Literal["topk", "randomk", "wangni", "qsgd", "terngrad", "sign", "stc", "threshold"] = "topk"
+    kind: Literal["topk", "randomk", "wangni", "qsgd", "terngrad", "sign", "stc", "threshold", "drive"] = "topk"
     """what of an update is sent: the paper's top-κ, or another published rule"""
     memory: Literal["error", "none", "ef21", "momentum"] = "error"
     """keep what was not sent (eq. 9); let it go; send changes to what was last said (EF21); DGC's momentum pair"""
@@ -243,6 +245,8 @@ class CompressSettings(Group):
     """send a layer's mean magnitude times the sign (EF-sign), or a fixed step (signSGD)"""
     sign_step: Positive = 1e-3
     """the fixed step of sign_scale = step"""
+    drive_exponent: Annotated[int, Field(ge=0, le=16)] = 12
+    """DRIVE rotates blocks of 2 to the power of this"""
     threshold_sample: Density = 0.01
     """share of the coordinates that the threshold is estimated from"""
     rounding: Literal["ceil", "floor"] = "ceil"
@@ -301,6 +305,8 @@ class AggregateSettings(Group):
     """added to every score, as a share of the highest one, before weighing"""
     momentum: BelowOne = 0.5
     """β_s of the server (eq. 14)"""
+    lookahead: bool = False
+    """clients start from where the server's momentum is about to carry the model (FedACG)"""
     rate: Positive = 1.0
     """what the server's step is multiplied by"""
     norm_bound: NotNegative = 100.0

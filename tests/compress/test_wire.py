@@ -8,7 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from compressing import normal, scene
 from heteroselect.compress import wire
+from heteroselect.compress.drive import Drive
 from heteroselect.compress.positions import ENTROPY, encode_positions
 from heteroselect.compress.update import Update
 from heteroselect.compress.values import BITS, encode_values, to_grid
@@ -48,8 +50,11 @@ SOME = [
     quantised(),
     quantised(kind="uniform3"),
     quantised(kind="float16"),
+    Drive(6).compress(normal(300), 0.5, scene(4)),
 ]
-EACH = pytest.mark.parametrize("sent", SOME, ids=["all", "few", "fewer", "regular", "4 bit", "3 bit", "half"])
+EACH = pytest.mark.parametrize(
+    "sent", SOME, ids=["all", "few", "fewer", "regular", "4 bit", "3 bit", "half", "rotated"]
+)
 
 
 @st.composite

@@ -26,12 +26,14 @@ ISSUED = [
     "dgc",
     "signsgd-majority",
     "ef21",
+    "drive",
     "scaffold",
     "feddyn",
     "fednova",
     "fedadam",
     "fedyogi",
     "fedavgm",
+    "fedacg",
 ]
 
 SLOW_TO_START = {"stc": 15, "dgc": 10, "signsgd-majority": 10, "ef21": 10}

@@ -153,3 +153,22 @@ def test_alexnet_refuses_pictures_that_vanish_in_its_pools(shape: tuple[int, ...
 def test_resnet9_refuses_pictures_that_vanish_in_its_pools() -> None:
     with pytest.raises(HeteroSelectError, match=r"model\.name: resnet9"):
         models.build("resnet9", (3, 4, 4), 10)
+
+
+def test_kaiming_keeps_the_size_of_what_passes_through() -> None:
+    """Variance 2/fan-in and no biases: at the last hidden layer the signal is as large as at the first, where the usual
+    initialisation has let it shrink to a fraction."""
+    x = torch.randn(64, 3, 32, 32)
+
+    def shrinks(module: nn.Module) -> float:
+        with torch.no_grad():
+            first, last = module[:2](x), module[:16](x)
+        return float(last.square().mean().sqrt() / first.square().mean().sqrt())
+
+    usual, kaiming = models.build("alexnet", (3, 32, 32), 10), models.kaiming(models.build("alexnet", (3, 32, 32), 10))
+    assert shrinks(usual) < 0.1
+    assert 0.5 < shrinks(kaiming) < 4
+    for part in kaiming.modules():
+        if isinstance(part, nn.Conv2d | nn.Linear):
+            assert float(part.weight.detach().var() * part.weight[0].numel()) == pytest.approx(2, rel=0.15)
+            assert not part.bias.any()

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heteroselect.compress.rotation import Rotation
 from heteroselect.compress.update import Positions, Update, Values
 
 Kind = Literal["float32", "float16", "bfloat16", "uniform2", "uniform3", "uniform4", "uniform8"]
@@ -35,14 +36,16 @@ class Coded:
     """Values as codes: floats of 16 bits, or points of a grid.
 
     A grid (`steps` > 0) has steps + 1 levels from −scale to +scale: one step is a sign, two are ternary, 2^b − 1 fill
-    b bits. Bucket j holds the values up to number ends[j] and has scales[j].
+    b bits. Bucket j holds the values up to number ends[j] and has scales[j]. Where it is `rotated`, the codes are of
+    the first coordinates of each block of the rotated vector, a bucket a block.
     """
 
-    kind: Literal["float16", "bfloat16", "grid"]
+    kind: Literal["float16", "bfloat16", "grid", "rotated"]
     codes: Codes
     scales: Values
     ends: Positions
     steps: int = 0
+    rotation: Rotation | None = None
 
     @property
     def bits(self) -> int:
@@ -61,8 +64,9 @@ class Coded:
         values *= np.float32(2)
         values -= np.float32(self.steps)
         values /= np.float32(self.steps)
-        values *= np.repeat(self.scales, np.diff(self.ends, prepend=0))
-        return values
+        sent = np.diff(self.ends, prepend=0)
+        values *= np.repeat(self.scales, sent)
+        return values if self.rotation is None else self.rotation.back(self.rotation.spread(values, sent))
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ def encode_values(values: Values, kind: Kind, ends: Positions, rng: np.random.Ge
 
 
 def code_bits(kind: str, steps: int) -> int:
-    return steps.bit_length() if kind == "grid" else 16
+    return 16 if kind in FLOATS else steps.bit_length()
 
 
 def _bfloat16(values: Values) -> NDArray[np.uint16]:

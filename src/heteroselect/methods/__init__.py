@@ -14,7 +14,9 @@ from heteroselect.methods import (
     delta,
     dgc,
     divfl,
+    drive,
     ef21,
+    fedacg,
     fedadam,
     fedavg,
     fedavgm,
@@ -82,12 +84,14 @@ REGISTRY: dict[str, Entry] = {
     "dgc": _of(dgc),
     "signsgd-majority": _of(signsgd_majority),
     "ef21": _of(ef21),
+    "drive": _of(drive),
     "scaffold": _of(scaffold),
     "feddyn": _of(feddyn),
     "fednova": _of(fednova),
     "fedadam": _of(fedadam),
     "fedyogi": _of(fedyogi),
     "fedavgm": _of(fedavgm),
+    "fedacg": _of(fedacg),
 }
 
 SETTINGS: dict[str, Mapping[str, Any]] = {name: entry.settings for name, entry in REGISTRY.items()}

@@ -6,9 +6,10 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
-from heteroselect.aggregate import Calibration, ClientWeights, Running, Screen, ServerMomentum
+from heteroselect.aggregate import Calibration, ClientWeights, LookAhead, Running, Screen, ServerMomentum
 from heteroselect.allocate import Allocator, Budget
 from heteroselect.compress import EF21, ErrorMemory, MomentumMemory, NoMemory, TopK, ValueCoding
+from heteroselect.compress.drive import Drive
 from heteroselect.compress.qsgd import QSGD
 from heteroselect.compress.random_k import RandomK
 from heteroselect.compress.sign import Sign
@@ -120,6 +121,7 @@ def compressor(settings: CompressSettings) -> Compressor:
         "sign": Sign(settings.sign_scale, settings.sign_step),
         "stc": STC(settings.rounding),
         "threshold": Threshold(settings.threshold_sample),
+        "drive": Drive(settings.drive_exponent),
     }
     if settings.kind != "topk":
         return others[settings.kind]
@@ -155,7 +157,8 @@ def weigher(settings: MethodSettings) -> Weigher:
 def server(settings: MethodSettings) -> ServerStep:
     if settings.compress.memory == "ef21":
         return Running(settings.aggregate.rate)
-    return ServerMomentum(settings.aggregate.momentum, settings.aggregate.rate)
+    kind = LookAhead if settings.aggregate.lookahead else ServerMomentum
+    return kind(settings.aggregate.momentum, settings.aggregate.rate)
 
 
 def refuse_uneven(settings: MethodSettings) -> None:

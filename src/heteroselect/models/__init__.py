@@ -15,6 +15,17 @@ Factory = Callable[[], nn.Module]
 NAMES = ("logistic", "alexnet", "resnet9", "resnet18")
 
 
+def kaiming(module: nn.Module) -> nn.Module:
+    """Normal weights of variance 2/fan-in, which keep the size of what passes through ReLUs, and no biases (He, Zhang,
+    Ren, Sun, "Delving deep into rectifiers", ICCV 2015)."""
+    for part in module.modules():
+        if isinstance(part, nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+    return module
+
+
 def build(name: str, shape: tuple[int, ...], classes: int, *, dropout: float = 0.5) -> nn.Module:
     """The network `name` for inputs of `shape` (channels, height, width for the image networks)."""
     if name == "logistic":

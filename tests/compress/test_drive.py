@@ -1,0 +1,118 @@
+"""DRIVE: right on average for any vector, the error that the theory gives, and a bit a coordinate on the wire."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from compressing import array, assert_same, normal, scene
+from heteroselect.compress import wire
+from heteroselect.compress.drive import Drive
+from heteroselect.compress.wire import WireError, decode, encode
+
+HEADER, ROTATION = wire._HEADER.size, wire._ROTATION.size
+
+
+def spikes(size: int) -> np.ndarray:
+    v = 0.01 * normal(size, 1)
+    v[:5] = [5, -3, 2, 1, 0.5]
+    return v
+
+
+def draws(v: np.ndarray, density: float, count: int) -> np.ndarray:
+    """So many at once: copies of v side by side, each in blocks of its own."""
+    assert v.size & (v.size - 1) == 0
+    part = Drive(v.size.bit_length() - 1)
+    sent = [part.compress(v, density, here).values for here in [scene(4)] for _ in range(count)]
+    return np.stack(sent).astype(np.float64)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.25])
+@pytest.mark.parametrize("v", [normal(256), spikes(256), np.ones(256, np.float32)], ids=["normal", "spikes", "equal"])
+def test_it_is_without_bias(v: np.ndarray, density: float) -> None:
+    """The mean of many is as far from the vector as chance explains; a single Hadamard transform fails here."""
+    count = 2000
+    sent = draws(v, density, count)
+    chance = np.sqrt(np.sum(sent.var(axis=0)) / count)
+    assert np.linalg.norm(sent.mean(axis=0) - v) < 1.25 * chance
+    off = np.abs(sent.mean(axis=0) - v) / (sent.std(axis=0) / np.sqrt(count))
+    assert off.max() < 5
+
+
+@pytest.mark.parametrize("density", [1.0, 0.5, 0.1])
+def test_the_error_is_that_of_the_theory(density: float) -> None:
+    """(π/(2θ) − 1)‖x‖² for large blocks."""
+    v = normal(2**16)
+    sent = Drive(12).compress(v, density, scene(4)).values
+    error = np.sum((sent - v) ** 2, dtype=np.float64) / np.sum(v**2, dtype=np.float64)
+    assert error == pytest.approx(np.pi / (2 * density) - 1, rel=0.05)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.3])
+def test_what_arrives_is_as_long_along_the_vector_as_it_should_be(density: float) -> None:
+    v = spikes(1000)
+    sent = Drive(6).compress(v, density, scene(4)).values
+    assert np.dot(sent, v) == pytest.approx(np.dot(v, v), rel=1e-4)
+
+
+def test_by_hand() -> None:
+    """A block of one is its own rotation: exact, whatever the sign. A block of two keeps ⟨x, x̂⟩ = 25."""
+    assert Drive(0).compress(array(3, -4, 0), 1.0, scene(3)).values.tolist() == [3, -4, 0]
+    sent = Drive(1).compress(array(3, 4), 1.0, scene(2)).values
+    assert float(np.dot(sent, array(3, 4))) == pytest.approx(25)
+    lengths = np.abs(sent)
+    # y is (±3, ±4) or (±4, ±3), or (±7, ±1)/√2: the scale is 25/7 or 25/(8/√2)
+    assert max(lengths) == pytest.approx(25 / 7) or np.linalg.norm(sent) == pytest.approx(25 / 4)
+
+
+def test_zeros_stay_zeros_beside_others() -> None:
+    v = np.concatenate([np.zeros(16, np.float32), normal(16)])
+    sent = Drive(4).compress(v, 1.0, scene(32))
+    assert not sent.values[:16].any()
+    assert sent.values[16:].any()
+    assert sent.is_dense
+
+
+@pytest.mark.parametrize("size", [1, 7, 300, 5000])
+@pytest.mark.parametrize("density", [1.0, 0.13])
+def test_the_wire_takes_a_bit_each_and_brings_every_bit_back(size: int, density: float) -> None:
+    sent = Drive(8).compress(normal(size), density, scene(4))
+    payload = encode(sent)
+    blocks, codes = len(sent.coded.ends), sent.coded.codes.size
+    assert codes >= density * size
+    assert len(payload) == HEADER + 8 * blocks + ROTATION + -(-codes // 8)
+    assert_same(decode(payload, size), sent)
+    assert encode(decode(payload, size)) == payload
+
+
+def test_a_rotation_that_is_not_of_this_vector_is_refused() -> None:
+    sent = Drive(4).compress(normal(100), 0.5, scene(4))
+    payload = encode(sent)
+    fields = wire._HEADER.unpack_from(payload)[2:-1]
+    buckets = len(sent.coded.ends)
+
+    def forged(change) -> bytes:
+        body = bytearray(payload[HEADER:])
+        change(body)
+        head = wire._HEADER.pack(b"HSW", 1, *fields, wire._checksum(fields, bytes(body)))
+        return head + bytes(body)
+
+    def exponent(value: int) -> bytes:
+        return forged(lambda body: body.__setitem__(8 * buckets + 8, value))
+
+    assert_same(decode(exponent(4), 100), sent)
+    for value in (3, 5, 16, 17, 255):
+        with pytest.raises(WireError, match="rotation is not of this vector"):
+            decode(exponent(value), 100)
+
+    def greedy(body: bytearray) -> None:  # the first block takes nine more than it has, from the next two
+        assert struct.unpack_from("<3I", body) == (8, 8, 8)
+        struct.pack_into("<3I", body, 0, 17, 0, 7)
+
+    with pytest.raises(WireError, match="more of a block than there is"):
+        decode(forged(greedy), 100)
+
+
+def test_not_finite_is_refused() -> None:
+    with pytest.raises(ValueError, match="not finite"):
+        Drive().compress(array(1, np.nan), 1.0, scene(2))
