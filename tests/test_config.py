@@ -33,7 +33,7 @@ def test_defaults_are_the_papers_hyper_parameters():
     assert (config.method.select.temperature, config.method.aggregate.momentum) == (1.0, 0.5)
 
 
-@pytest.mark.parametrize("name", ["mnist", "cifar10", "cifar100", "tinyimagenet"])
+@pytest.mark.parametrize("name", ["mnist", "cifar10", "cifar10-lean", "cifar100", "tinyimagenet"])
 def test_a_preset_survives_being_written_and_read(name):
     config = loaded(name)
     assert loaded(tomllib.loads(to_toml(config))) == config
@@ -184,7 +184,7 @@ def test_a_key_below_a_value_is_refused():
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("nope", "no preset 'nope'; allowed are cifar10, cifar100, mnist, tinyimagenet"),
+        ("nope", "no preset 'nope'; allowed are cifar10, cifar10-lean, cifar100, mnist, tinyimagenet"),
         ("missing.toml", "cannot be read"),
     ],
 )

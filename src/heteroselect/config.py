@@ -25,8 +25,8 @@ def to_toml(config: Config) -> str:
 def presets() -> dict[str, dict[str, Any]]:
     """The ready experiments, by name."""
     folder = resources.files("heteroselect") / "presets"
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
-    return {f.name.removesuffix(".toml"): tomllib.loads(f.read_text(encoding="utf-8")) for f in files}
+    files = {f.name.removesuffix(".toml"): f for f in folder.iterdir() if f.name.endswith(".toml")}
+    return {name: tomllib.loads(file.read_text(encoding="utf-8")) for name, file in sorted(files.items())}
 
 
 def load(

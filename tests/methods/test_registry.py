@@ -34,6 +34,7 @@ ISSUED = [
     "fedyogi",
     "fedavgm",
     "fedacg",
+    "lean",
 ]
 
 SLOW_TO_START = {"stc": 15, "dgc": 10, "signsgd-majority": 10, "ef21": 10}

@@ -29,6 +29,7 @@ from heteroselect.methods import (
     fedyogi,
     flexcom,
     heteroselect,
+    lean,
     oort,
     optimal_client_sampling,
     optrate,
@@ -92,6 +93,7 @@ REGISTRY: dict[str, Entry] = {
     "fedyogi": _of(fedyogi),
     "fedavgm": _of(fedavgm),
     "fedacg": _of(fedacg),
+    "lean": _of(lean),
 }
 
 SETTINGS: dict[str, Mapping[str, Any]] = {name: entry.settings for name, entry in REGISTRY.items()}
