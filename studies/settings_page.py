@@ -10,8 +10,10 @@ HEAD, REST = "| setting | default | allowed | meaning |", "\n\nA preset or file 
 
 
 def main() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    before, after = text.partition(HEAD)[0], text.partition(REST)[2]
+    before, head, rest = PAGE.read_text(encoding="utf-8").partition(HEAD)
+    _, anchor, after = rest.partition(REST)
+    if not (head and anchor and len(after) > 1000):
+        raise SystemExit(f"{PAGE}: what stands below the list is written by hand, and is not there any more")
     PAGE.write_text(before + settings_page(list(describe())) + REST + after, encoding="utf-8")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import heteroselect
 from heteroselect import cli
 from heteroselect.folder import CONFIG, MODEL, ROUNDS, SUMMARY
 from heteroselect.version import __version__
@@ -142,6 +144,10 @@ def test_replay_says_agrees_or_deviates(call, shared, here):
         (("run", "--set", "nope=1"), "nope"),
         (("run", "--set", "method.train.rate=fast"), "method.train.rate"),
         (("run", "--set", "selected=101"), "selected"),
+        (("run", "--set", "data.dirichlet_alpha=0.1"), "no effect while data.partition is dominant"),
+        (("run", "--set", "model.dropout=0.1"), "no effect while model.name is logistic"),
+        (("run", "--set", "method.compress.decay_min=0.99"), "decay_min must be at most decay_max"),
+        (("run", "--out", "."), "allowed is a new or an empty folder"),
         (("run", "--set", "method.allocate.average=2"), "method.allocate.average"),
         (("run", "--rounds", "0"), "rounds"),
         (("run", "--threads", "0"), "--threads"),
@@ -189,6 +195,34 @@ def test_a_damaged_run_folder_says_so(call, here):
     assert "damaged" in err
     (here / "mine" / SUMMARY).unlink()
     assert "has not finished" in call("show", "mine")[2]
+
+
+@pytest.mark.parametrize("command", ["show", "resume"])
+def test_a_damaged_line_is_named(call, here, command):
+    call(*quick("--quiet", "--out", "mine"))
+    log = here / "mine" / "rounds.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    for broken in ([lines[0], "{\n"], lines[1:]):
+        log.write_text("".join(broken))
+        code, _, err = call(command, "mine")
+        assert code == 2
+        assert f"line {2 if broken[0] == lines[0] else 1} of" in err
+        assert "Traceback" not in err
+
+
+def test_an_interrupted_run_is_shown_as_one(call, here):
+    call(*quick("--quiet", "--out", "mine"))
+    summary = json.loads((here / "mine" / SUMMARY).read_text())
+    assert "interrupted" not in call("show", "mine")[1]
+    (here / "mine" / SUMMARY).write_text(json.dumps({**summary, "status": "interrupted"}))
+    shown = call("show", "mine")[1]
+    assert "(interrupted)" in shown
+    assert "rounds played" in shown
+
+
+def test_a_result_is_printed_in_a_line(here):
+    result = heteroselect.run("mnist", settings={"stop_after": 1, "method.train.steps": 1})
+    assert re.fullmatch(r"<Result of heteroselect: 1 rounds, peak accuracy \d+\.\d\d%>", repr(result))
 
 
 @pytest.mark.slow

@@ -97,6 +97,17 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: list[str], sentence: str)
     assert not (tmp_path / "x").exists()
 
 
+def test_nobody_elses_files_are_replaced_and_that_is_said_before_anything_is_played(tmp_path: Path) -> None:
+    for name, words_ in (("config.toml", "holds a run"), ("compare.md", "no report"), ("report.html", "no report")):
+        folder = tmp_path / name.partition(".")[0]
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        found = call(*words(folder))
+        assert isinstance(found.exception, HeteroSelectError), name
+        assert words_ in str(found.exception)
+        assert [path.name for path in folder.iterdir()] == [name]
+
+
 LINES = [
     {"accuracy": 0.3, "bytes_up": 100, "seconds": 10.0},
     {"accuracy": None, "bytes_up": 50, "seconds": 5.0},

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import heteroselect
+from heteroselect.report.tables import settings_page
+from heteroselect.settings import describe
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -40,6 +44,15 @@ def test_every_link_of_the_docs_leads_somewhere():
             assert (page.parent / target).exists(), (page.name, target)
 
 
+def test_the_page_of_settings_is_whole():
+    """Every setting, as `make docs` writes them, and every field of a run folder's files."""
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert settings_page(list(describe())) in page
+    result = heteroselect.run("mnist", settings={"stop_after": 1, "method.train.steps": 1})
+    for field in (*result.summary, *result.rounds[0]):
+        assert f"`{field}`" in page, field
+
+
 @pytest.mark.slow
 def test_the_example_is_short_and_learns():
     path = ROOT / "examples" / "own_model.py"
@@ -51,7 +64,7 @@ def test_the_example_is_short_and_learns():
 @pytest.mark.parametrize("name", ["score", "select", "allocate", "train", "compress", "aggregate"])
 def test_the_parts_do_not_know_what_they_run_in(name):
     """Parts import numpy, torch and each other; never settings, the command line, an engine or the world."""
-    forbidden = r"from heteroselect\.(config|settings|cli|simulate|flower|world|run|experiment|folder)\b"
+    forbidden = r"from heteroselect\.(config|settings|cli|simulate|flower|world|api|play|experiment|folder)\b"
     for path in (ROOT / "src" / "heteroselect" / name).glob("*.py"):
         assert not re.search(forbidden, path.read_text(encoding="utf-8")), path.name
 

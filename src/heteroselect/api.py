@@ -34,6 +34,8 @@ from heteroselect.settings import Config, MethodSettings
 from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.progress import STORE, find_latest
 
+NOTES = ("method.name", "method.source")  # they say which method it is, and change nothing in it
+
 
 def run(
     config: str | Path | Mapping[str, Any] | Config = "mnist",
@@ -139,7 +141,7 @@ def _warn(text: str) -> None:
 
 def refuse_ready(method: object, given: Mapping[str, Any]) -> None:
     """A setting of a method's parts changes nothing in a method that is ready."""
-    idle = [key for key in flatten(given) if key.startswith("method.") and key != "method.name"]
+    idle = [key for key in flatten(given) if key.startswith("method.") and key not in NOTES]
     if isinstance(method, Method) and idle:
         raise HeteroSelectError(
             f"{idle[0]}: it would have no effect beside a ready method; allowed is a function of the method's "
@@ -158,7 +160,7 @@ def settings_of(
     source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
     loaded = load(source, methods=methods.SETTINGS, method=method, changes=changes, own=own)
     flat = flatten(changes or {})
-    for key in [key for key in flat if key.startswith("method.") and key != "method.name"]:
+    for key in [key for key in flat if key.startswith("method.") and key not in NOTES]:
         others = {other: value for other, value in flat.items() if other != key}
         try:
             plain = load(source, methods=methods.SETTINGS, method=method, changes=others, own=own)

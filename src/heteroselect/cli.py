@@ -92,6 +92,8 @@ def run(
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
     mine = own.load(method) if method is not None and own.is_path(method) else None
+    if method is not None and mine is not None:
+        changes["method.source"] = own.digest(method)
     config = settings_of(preset, method=None if mine else method, changes=changes, own=mine is not None)
     place = out_dir or (lambda name: numbered(Path("runs"), name))
     with terminable(), watching(config, quiet=quiet) as watch:
@@ -118,6 +120,8 @@ def resume(
     mine = own.load(method) if method is not None else None
     there = (folder / CONFIG).is_file()
     config = load(folder / CONFIG, methods=methods.SETTINGS, own=mine is not None) if there else Config()
+    if method is not None and not over:
+        own.refuse_changed(method, config.method.source)
     with terminable(), watching(config, quiet=quiet or over) as watch:
         result = resume_run(folder, method=mine, threads=threads, watch=watch, warn=say)
     if over and not as_json:

@@ -62,6 +62,8 @@ def grid(
     shared = {
         name: {k: v for k, v in its.items() if not k.startswith("data.")} for name, its in methods.SETTINGS.items()
     }
+    if (out / CONFIG).is_file():
+        raise HeteroSelectError(f"--out: {out} holds a run; allowed is a new folder, or one of an earlier comparison.")
     mine = {name: own.load(name) for name in names if own.is_path(name)}
     for method in mine.values():
         refuse_ready(method, changes)
@@ -69,7 +71,9 @@ def grid(
     for seed in seeds:
         for name in names:
             known = None if name in mine else name
-            config = load(preset, methods=shared, method=known, changes={**changes, "seed": seed}, own=name in mine)
+            noted = {"method.source": own.digest(name)} if name in mine else {}
+            given = {**changes, **noted, "seed": seed}
+            config = load(preset, methods=shared, method=known, changes=given, own=name in mine)
             if name in mine:
                 config, _ = method_of(config, mine[name])
             called = config.method.name

@@ -59,9 +59,33 @@ def load(
         flat["method.name"] = method
     flat |= flatten(changes or {})
     try:
-        return Config.model_validate(_nest(flat))
+        config = Config.model_validate(_nest(flat))
     except ValidationError as error:
         _explain(error)
+    for key in flatten(changes or {}):
+        if key in ONLY_WITH:
+            _refuse_alone(key, config)
+    return config
+
+
+ONLY_WITH = {
+    "data.dominant_fraction": ("data.partition", "dominant"),
+    "data.missing_classes": ("data.partition", "missing"),
+    "data.dirichlet_alpha": ("data.partition", "dirichlet"),
+    "data.shards_per_client": ("data.partition", "shards"),
+    "model.dropout": ("model.name", "alexnet"),
+    "world.links_keep": ("world.links", "measured"),
+    "world.forward_share": ("world.charge", "everything"),
+}
+"""Settings that change nothing unless another one has this value."""
+
+
+def _refuse_alone(key: str, config: Config) -> None:
+    """A setting that somebody changes should change something."""
+    other, value = ONLY_WITH[key]
+    group, _, name = other.partition(".")
+    if (found := getattr(getattr(config, group), name)) != value:
+        raise HeteroSelectError(f"{key}: it has no effect while {other} is {found}; allowed with it is {value}.")
 
 
 def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:

@@ -31,6 +31,10 @@ class RunFolder:
         """Nothing is ever overwritten."""
         taken = [name for name in (CONFIG, ROUNDS, SUMMARY, MODEL) if (path / name).exists()]
         if not taken:
+            with for_people(path):
+                other = next(iter(sorted(path.iterdir())), None) if path.exists() else None
+            if other is not None:
+                raise HeteroSelectError(f"--out: {path} holds {other.name}; allowed is a new or an empty folder.")
             return
         text = f"--out: {path} already holds a run ({taken[0]}); allowed is a new or an empty folder"
         if not finished(path):
@@ -121,7 +125,17 @@ def numbered(parent: Path, label: str) -> Path:
 
 
 def read_rounds(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (path / ROUNDS).read_text(encoding="utf-8").splitlines()]
+    """All rounds of a run that has ended: none is missing, none is torn."""
+    rounds: list[dict[str, Any]] = []
+    for number, text in enumerate((path / ROUNDS).read_bytes().splitlines(), 1):
+        try:
+            line = json.loads(text)
+            if line["round"] != number:
+                raise ValueError(f"round {line['round']} stands there")
+        except (ValueError, KeyError, TypeError) as error:
+            raise HeteroSelectError(f"{ROUNDS}: line {number} of {path / ROUNDS} is damaged ({error}).") from error
+        rounds.append(line)
+    return rounds
 
 
 def whole_rounds(path: Path) -> list[dict[str, Any]]:

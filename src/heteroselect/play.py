@@ -31,7 +31,7 @@ Line = dict[str, Any]
 KINDS_OF_BYTES = ("up", "down", "scoring", "calibration")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a run gave: `summary` and `rounds` are the contents of summary.json and rounds.jsonl."""
 
@@ -40,6 +40,11 @@ class Result:
     rounds: list[Line]
     model: dict[str, Tensor]
     folder: Path | None
+
+    def __repr__(self) -> str:
+        peak, where = self.summary["peak_accuracy"], f" in {self.folder}" if self.folder else ""
+        shown = "none" if peak is None else f"{peak:.2%}"
+        return f"<Result of {self.summary['method']}: {len(self.rounds)} rounds, peak accuracy {shown}{where}>"
 
     def __getattr__(self, name: str) -> Any:
         try:

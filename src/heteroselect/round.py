@@ -127,7 +127,7 @@ def play_round(
         means=means.only(scores.ids) if "links" in method.needs else None,
         state=server.notes,
     )
-    drawn = method.select.select(scores.total, here)
+    drawn = method.select.select(scores.total, here).checked(len(scores.total))
     cohort, score = replace(drawn, ids=scores.ids[drawn.ids]), scores.total[drawn.ids]
     ids = cohort.ids
 

@@ -284,6 +284,8 @@ class CompressSettings(Group):
 
     @model_validator(mode="after")
     def _pairs_make_sense(self) -> "CompressSettings":
+        if self.decay_min > self.decay_max:
+            raise ValueError(f"decay_min must be at most decay_max, which is {self.decay_max}")
         if self.kind in SELF_CODED and self.values != "float32":
             raise ValueError(f"values must be float32 with kind {self.kind}, which has few-bit values of its own")
         if self.memory == "none":
@@ -324,6 +326,8 @@ class MethodSettings(Group):
     """a name that `heteroselect methods` lists"""
     base: str = ""
     """of a method of one's own: the one that its settings are of; a run notes it by itself"""
+    source: str = ""
+    """of a method of one's own from a file: the file's SHA-256, its first half; a run notes it by itself"""
     score: ScoreSettings = ScoreSettings()
     select: SelectSettings = SelectSettings()
     allocate: AllocateSettings = AllocateSettings()

@@ -54,10 +54,12 @@ def watching(config: Config, *, quiet: bool) -> Iterator[Callable[[Line], None] 
 
     def text(line: Line) -> str:
         nonlocal sent, accuracy
-        sent += line["bytes_up_paper"] / 1e6
+        sent += line["bytes_up"] / 1e6
         accuracy = accuracy if line["accuracy"] is None else line["accuracy"]
         shown = "" if accuracy is None else f"accuracy {accuracy:6.2%} · "
-        return f"round {line['round']}/{last} · {shown}{line['cumulative_seconds']:,.0f} simulated s · {sent:,.2f} MB"
+        return (
+            f"round {line['round']}/{last} · {shown}{line['cumulative_seconds']:,.0f} simulated s · {sent:,.2f} MB sent"
+        )
 
     if not err.is_terminal:
         every = max(1, last // 10)

@@ -136,3 +136,25 @@ def test_a_file_that_fails_is_named(tmp_path: Path) -> None:
     path.write_text("1 / 0")
     with pytest.raises(HeteroSelectError, match=r"cannot be read .ZeroDivisionError"):
         own.load(f"{path}:x")
+
+
+def test_a_file_that_has_changed_is_not_gone_on_with(mine: Path, tmp_path: Path) -> None:
+    out, grid, words = tmp_path / "run", tmp_path / "grid", ["--method", f"{mine}:tunable", "--quiet"]
+    compare = ["compare", "mnist", "--methods", f"{mine}:seldom", "--out", grid, "--quiet", *sets()]
+    assert call(*compare).exit_code == 0
+
+    def stop(line: dict[str, Any]) -> None:
+        if line["round"] == 2:
+            raise KeyboardInterrupt
+
+    settings = {**SMALL, "method.source": own.digest(f"{mine}:tunable")}
+    heteroselect.run("mnist", method=own.load(f"{mine}:tunable"), settings=settings, out=out, watch=stop)
+    before = mine.read_text()
+    mine.write_text(before + "\n# another rule\n")
+    for command, sentence in ((["resume", out, *words], "has changed since"), (compare, "other settings")):
+        found = call(*command)
+        assert isinstance(found.exception, HeteroSelectError), found.output
+        assert sentence in str(found.exception)
+    mine.write_text(before)
+    assert call("resume", out, *words).exit_code == 0
+    assert call(*compare).exit_code == 0

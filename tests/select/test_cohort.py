@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from heteroselect.errors import HeteroSelectError
 from heteroselect.select import Cohort
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -38,3 +39,24 @@ def test_shares_keep_their_sum_and_their_ratios(share, data):
     some = Cohort(np.arange(len(share)), np.ones(len(share)), share=share).only(places)
     assert_allclose(some.share.sum(), share.sum())
     assert_allclose(some.share / some.share[0], share[places] / share[places[0]])
+
+
+@pytest.mark.parametrize(
+    ("ids", "inclusion", "sentence"),
+    [
+        ([0, 0, 1], [1, 1, 1], "each once"),
+        ([-1, 2], [1, 1], "places from 0 to 4"),
+        ([5], [1], "places from 0 to 4"),
+        ([], [], "one or more whole numbers"),
+        ([0.0, 1.0], [1, 1], "whole numbers"),
+        ([[0, 1]], [[1, 1]], "whole numbers"),
+        ([0, 1], [1], "one number of inclusion for each of 2"),
+    ],
+)
+def test_what_a_selector_must_not_answer_is_said(ids, inclusion, sentence):
+    with pytest.raises(HeteroSelectError, match=sentence):
+        Cohort(np.array(ids), np.array(inclusion, float)).checked(5)
+
+
+def test_a_list_will_do():
+    assert Cohort([3, 1], np.ones(2)).checked(5).ids.tolist() == [3, 1]

@@ -1,6 +1,6 @@
 """Two half-moons, seen by clients that each know mostly one of them: a Flower app with a model and data of its own.
 
-flwr run examples/flower --stream
+flwr run examples/flower --stream --federation-config num-supernodes=8
 """
 
 from pathlib import Path

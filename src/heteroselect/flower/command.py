@@ -84,12 +84,15 @@ def resume(
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits."""
     from heteroselect import methods
+    from heteroselect.methods import own
 
     require_flower()
     plan = Plan.read(folder)
     if finished(folder):
         err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
     config = load(folder / CONFIG, methods=methods.SETTINGS, own=bool(plan.method))
+    if plan.method and not finished(folder):
+        own.refuse_changed(plan.method, config.method.source)
     _conduct(folder, config, plan, as_json=as_json, quiet=quiet)
 
 
@@ -109,6 +112,9 @@ def _config(
         changes["data.dir"] = str(data_dir.absolute())
     changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name") if key in changes}
     mine = method if method is not None and own.is_path(method) else ""
+    if mine:
+        own.load(mine)  # or it is said at once what is wrong with it
+        changes["method.source"] = own.digest(mine)
     known = None if mine else method
     if "clients" in changes and "selected" not in changes:
         plain = {key: value for key, value in changes.items() if key != "clients"}

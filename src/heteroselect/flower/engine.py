@@ -7,6 +7,7 @@ counts only if it comes from the node that was asked, in time, and whatever is m
 
 import hashlib
 import json
+import logging
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
@@ -45,6 +46,7 @@ from heteroselect.flower.records import (
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.world import MeasuredLinks
 
+_log = logging.getLogger(__name__)
 SETTLED, UPLINK = "settled", "uplink"
 HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
 ARRIVAL = 300.0  # seconds in which all clients should have a node: to start takes longer than to answer
@@ -117,7 +119,7 @@ class FlowerEngine:
     def gather(self) -> None:
         """Wait until every client has a node."""
         patience = max(self.timeout, ARRIVAL)
-        until = time.monotonic() + patience
+        until, there = time.monotonic() + patience, -1
         self._meet(PATIENCE)
         while len(self.homes) < self.clients:
             if time.monotonic() > until:
@@ -126,6 +128,9 @@ class FlowerEngine:
                     f"flower: {len(missing)} of {self.clients} clients have no node after {patience:g} s "
                     f"(the first is client {missing[0]}); start their SuperNodes, or lower `clients`."
                 )
+            if len(self.homes) != there:
+                there = len(self.homes)
+                _log.warning("%d of %d clients have a node; waiting for the others", there, self.clients)
             time.sleep(0.5)
             self._meet(PATIENCE)
 

@@ -1,5 +1,6 @@
 """A user's own method from a file: FILE.py:NAME, with no change to this package."""
 
+import hashlib
 import importlib.util
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,19 @@ Own = Method | Callable[[MethodSettings], Method]
 def is_path(name: str) -> bool:
     """Whether a method is named by the file it stands in."""
     return ".py" in name
+
+
+def digest(name: str) -> str:
+    """Of FILE.py: a run says by it which version of the file it is of."""
+    return hashlib.sha256(Path(name.rpartition(":")[0]).expanduser().read_bytes()).hexdigest()[:32]
+
+
+def refuse_changed(name: str, source: str) -> None:
+    """Half a run by one rule and half by another would be a run of neither."""
+    if source and digest(name) != source:
+        raise HeteroSelectError(
+            f"--method: {name.rpartition(':')[0]} has changed since the run began; allowed is the file as it was then."
+        )
 
 
 def load(name: str) -> Own:

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from heteroselect.config import parse_changes
 from heteroselect.errors import HeteroSelectError
+from heteroselect.report import MARK
 from heteroselect.terminal import err, out, say, terminable
 
 
@@ -52,6 +53,8 @@ def compare(
         raise HeteroSelectError(f"--seeds: allowed are whole numbers with commas, not {seeds!r}.") from None
     path = out_dir or Path("compare") / Path(preset).stem
     cells = grids.grid(preset, chosen, numbers, changes, path)
+    refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
+    refuse_others(path / "report.html", "--out", MARK)
     words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, numbers))]
     command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
@@ -104,7 +107,7 @@ def write(folders: Sequence[Path], page: Path, figures: Path | None, command: st
     from heteroselect.report.load import compare  # the drawing libraries take a second to import
 
     comparison = compare(folders)
-    from heteroselect.report.page import MARK, render
+    from heteroselect.report.page import render
 
     refuse_others(page, "--out", MARK)
     text = render(comparison, command)

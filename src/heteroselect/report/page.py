@@ -7,7 +7,7 @@ from statistics import fmean
 from string import Template
 from typing import Any
 
-from heteroselect.report import curves, plots
+from heteroselect.report import MARK, curves, plots
 from heteroselect.report.compared import RECONSTRUCTED
 from heteroselect.report.load import Comparison, Group
 from heteroselect.report.style import FONT, GRID, INK, QUIET, look
@@ -15,7 +15,6 @@ from heteroselect.report.tables import shown
 from heteroselect.settings import PaperRow
 from heteroselect.version import __version__
 
-MARK = "heteroselect-report-page"
 """What tells a page of ours, which may be written anew, from a file of somebody else's."""
 
 _SECTIONS = {

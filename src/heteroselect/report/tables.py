@@ -21,6 +21,7 @@ _ROWS = {
     "total_wire_megabytes": "MB in all (real bytes)",
     "client_accuracy_mean": "accuracy on a client's own labels",
     "client_accuracy_worst_tenth": "… of the worst tenth of clients",
+    "rounds_run": "rounds played",
     "parameters": "parameters",
     "wall_seconds": "wall seconds",
 }
@@ -29,6 +30,8 @@ _ROWS = {
 def result_table(summary: Mapping[str, Any], paper: Sequence[PaperRow]) -> Table:
     """Our figures, and the paper's beside them where it gives any."""
     title = f"{summary['method']} on {summary['dataset']}, seed {summary['seed']}, target {summary['target']:.0%}"
+    status = summary.get("status", "finished")
+    title += "" if status == "finished" else f" ({status})"
     table = Table(title=title, title_justify="left")
     table.add_column("")
     table.add_column("this run", justify="right", style="bold")

@@ -7,6 +7,7 @@ import numpy as np
 from heteroselect.allocate.density import Means
 from heteroselect.arrays import Counts, Reals
 from heteroselect.compress.memory import Kept
+from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 
@@ -27,6 +28,21 @@ class Cohort:
     state: Kept = field(default_factory=dict)
     steps: Counts | None = None
     """Local steps of each, once they are ordered."""
+
+    def checked(self, clients: int) -> "Cohort":
+        """A selector may be anybody's: what it answers is looked at before it is followed."""
+        ids = np.asarray(self.ids)
+        if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer) or len(ids) == 0:
+            raise HeteroSelectError("method.select: allowed is an array of one or more whole numbers as ids.")
+        if ids.min() < 0 or ids.max() >= clients or len(np.unique(ids)) < len(ids):
+            raise HeteroSelectError(
+                f"method.select: it chose {ids.tolist()[:10]}; allowed are places from 0 to {clients - 1}, each once."
+            )
+        for name in ("inclusion", "share"):
+            given = getattr(self, name)
+            if given is not None and np.shape(given) != ids.shape:
+                raise HeteroSelectError(f"method.select: allowed is one number of {name} for each of {len(ids)} ids.")
+        return replace(self, ids=ids)
 
     def only(self, places: Counts) -> "Cohort":
         """Some of them. What the others would have spoken for, these speak for: the shares keep their sum."""
