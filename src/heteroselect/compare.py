@@ -8,6 +8,7 @@ finished runs are not run again, and a run that was interrupted is resumed.
 import csv
 import io
 import json
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from scipy import stats
 
 from heteroselect import methods
 from heteroselect.api import refuse_ready, resume, run
-from heteroselect.config import load, to_toml
+from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
 from heteroselect.experiment import method_of
 from heteroselect.folder import CONFIG, finished, for_people, read_rounds, read_summary, write_whole
@@ -88,7 +89,13 @@ def grid(
 def _refuse_another(cell: Cell) -> None:
     """A folder of the grid may hold this very run, and no other."""
     file = cell.path / CONFIG
-    if file.is_file() and file.read_text(encoding="utf-8") != to_toml(cell.config):
+    if not file.is_file():
+        return
+    try:  # settings that are newer than the run have their defaults
+        known = Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except ValueError:
+        known = None
+    if known != cell.config:
         raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings; allowed is a new folder.")
 
 

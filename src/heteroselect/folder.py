@@ -32,7 +32,9 @@ class RunFolder:
         taken = [name for name in (CONFIG, ROUNDS, SUMMARY, MODEL) if (path / name).exists()]
         if not taken:
             with for_people(path):
-                other = next(iter(sorted(path.iterdir())), None) if path.exists() else None
+                there = sorted(path.iterdir()) if path.exists() else []
+            # (a run that was killed while it wrote its settings has left a part of them, and nothing else)
+            other = next((one for one in there if not one.name.endswith(".partial")), None)
             if other is not None:
                 raise HeteroSelectError(f"--out: {path} holds {other.name}; allowed is a new or an empty folder.")
             return
@@ -135,6 +137,9 @@ def read_rounds(path: Path) -> list[dict[str, Any]]:
         except (ValueError, KeyError, TypeError) as error:
             raise HeteroSelectError(f"{ROUNDS}: line {number} of {path / ROUNDS} is damaged ({error}).") from error
         rounds.append(line)
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        if len(rounds) < (played := read_summary(path)["rounds_run"]):
+            raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} has {len(rounds)} of {played} rounds.")
     return rounds
 
 

@@ -23,7 +23,7 @@ from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.select import Situation
+from heteroselect.select import Situation, checked
 from heteroselect.streams import Streams
 from heteroselect.train import Turn
 from heteroselect.world import Event, World
@@ -127,7 +127,7 @@ def play_round(
         means=means.only(scores.ids) if "links" in method.needs else None,
         state=server.notes,
     )
-    drawn = method.select.select(scores.total, here).checked(len(scores.total))
+    drawn = checked(method.select.select(scores.total, here), len(scores.total))
     cohort, score = replace(drawn, ids=scores.ids[drawn.ids]), scores.total[drawn.ids]
     ids = cohort.ids
 

@@ -222,6 +222,14 @@ def test_a_test_set_may_be_a_torch_data_set() -> None:
     assert len(own_federation([(X, Y)], Squares()).test) == 5
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_is_named(value: float) -> None:
+    good = (np.zeros((4, 2), np.float32), np.array([0, 1, 0, 1]))
+    bad = (np.array([[0, 0], [0, value]] * 2, np.float32), good[1])
+    with pytest.raises(HeteroSelectError, match=r"data\[1\]: x holds a value that is not finite"):
+        own_federation([good, bad], good)
+
+
 def test_a_list_needs_a_test_set() -> None:
     with pytest.raises(HeteroSelectError, match=r"test: a list of per-client data sets needs a test set"):
         own_federation([(X, Y)], None)

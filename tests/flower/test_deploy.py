@@ -116,11 +116,11 @@ def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_com
     out, file = tmp_path / "run", tmp_path / "spoiled.py"
     file.write_text(SPOILED)
     resume = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
-    options = ["--nodes", "2", "--rounds", "2", "--tls", "--method", f"{file}:mine"]
+    options = ["--nodes", "2", "--rounds", "3", "--tls", "--method", f"{file}:mine"]
     with deployed(out, *options, "--set", "simulate.checkpoint_rounds=1") as process:
         wait_for(lambda: out.is_dir() and (out / "flower" / "supernode-1.log").exists(), process)
         said = stranger(out, tmp_path)
-        wait_for(lambda: len(whole_rounds(out)) == 1, process)
+        wait_for(lambda: len(whole_rounds(out)) >= 1, process)
         mark = json.loads((out / "flower" / "processes.json").read_text())["mark"]
         again = subprocess.run(resume, capture_output=True, text=True, check=False, timeout=60)
         process.kill()
@@ -137,9 +137,9 @@ def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_com
     finally:
         end(left(mark))
     lines = read_rounds(out)
-    assert [[(event["client"], event["kind"]) for event in line["events"]] for line in lines] == [[(1, "rejected")]] * 2
+    assert [[(event["client"], event["kind"]) for event in line["events"]] for line in lines] == [[(1, "rejected")]] * 3
 
-    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 2}))
+    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
     nodes = nodes_of(here, tmp_path / "memory")
     nodes.spoil = spoil
     theirs = play(here, None, threads=1, stage=stage_on(here, nodes))

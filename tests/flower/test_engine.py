@@ -289,6 +289,24 @@ def test_a_node_that_has_let_a_whole_timeout_pass_is_not_waited_for_again(tmp_pa
         assert first not in {message.metadata.dst_node_id for message in nodes.seen}
 
 
+def test_a_node_that_answers_for_one_of_its_clients_is_not_silent(tmp_path, nodes_of, small, judge):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path, places=3)  # clients 1 and 4 share a node
+    questions = [Question(1, 1, 1, 32), Question(4, 1, 1, 32)]
+
+    def lose(message: Message) -> bool:
+        header = Header.read(message.content)
+        return header.kind == "Question" and header.client == 4
+
+    with FlowerEngine(nodes, judge(experiment), 6, run="a", kept={}) as engine:
+        before = dict(engine.homes)
+        nodes.lose = lose
+        engine.losses(experiment.weights, questions)
+        nodes.sites.append(nodes.sites[1])
+        engine.losses(experiment.weights, questions)
+        assert engine.homes == before
+
+
 @pytest.mark.parametrize("value", [float("nan"), -1.0])
 def test_statistics_that_no_batch_can_have_are_left_out(tmp_path, value, nodes_of, small, judge):
     experiment = small(**{"model.name": "resnet9", "clients": 3, "selected": 2, "method.compress.curvature_layers": 0})

@@ -3,7 +3,7 @@
 import pytest
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.report.figures import names, write
+from heteroselect.report.figures import names, score_parts, write
 from heteroselect.report.load import compare
 
 pytestmark = pytest.mark.slow  # pictures
@@ -33,6 +33,15 @@ def test_other_runs_give_other_figures(make_run, tmp_path):
 def test_score_parts_only_where_a_method_scores(make_run, tmp_path):
     written = write(compare([make_run("a", each={"score_parts": None})]), tmp_path / "figures", "m")
     assert {path.stem for path in written} == {"accuracy", "to-target", "selections"}
+
+
+def test_each_part_of_the_score_has_a_scale_of_its_own(make_run):
+    figure = score_parts(compare([make_run("a")]))
+    figure.canvas.draw()
+    for panel in figure.axes:
+        assert panel.get_ylabel().startswith("mean ")
+        assert any(label.get_text() and label.get_visible() for label in panel.get_yticklabels())
+    assert [panel.get_xlabel() for panel in figure.axes] == ["", "", "round", "round"]
 
 
 def test_a_place_that_cannot_be_written(make_run, tmp_path):

@@ -178,3 +178,8 @@ def test_what_is_known_of_some_keeps_their_uploads():
     assert list(some.uploads) == [1]
     assert some.reported("loss").tolist()[1] == 1.5
     assert (some.counts.tolist(), some.last_round.tolist()) == ([0, 1], [0, 7])
+
+
+def test_a_part_without_a_weight_is_not_told():
+    scores = Informativeness(diversity_weight=0.0, staleness_weight=0.0).score(three_clients(), Moment(3, 100))
+    assert set(scores.parts) == {"loss", "fairness"}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.select import Cohort
+from heteroselect.select import Cohort, checked
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -55,8 +55,20 @@ def test_shares_keep_their_sum_and_their_ratios(share, data):
 )
 def test_what_a_selector_must_not_answer_is_said(ids, inclusion, sentence):
     with pytest.raises(HeteroSelectError, match=sentence):
-        Cohort(np.array(ids), np.array(inclusion, float)).checked(5)
+        checked(Cohort(np.array(ids), np.array(inclusion, float)), 5)
 
 
 def test_a_list_will_do():
-    assert Cohort([3, 1], np.ones(2)).checked(5).ids.tolist() == [3, 1]
+    found = checked(Cohort([3, 1], [1, 2], share=[0.5, 0.5]), 5)
+    assert (found.ids.tolist(), found.inclusion.tolist(), found.share.tolist()) == ([3, 1], [1.0, 2.0], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("answer", [np.array([1, 2]), [1, 2], None])
+def test_what_is_no_cohort_is_said(answer):
+    with pytest.raises(HeteroSelectError, match="allowed is a Cohort"):
+        checked(answer, 5)
+
+
+def test_an_inclusion_that_is_nothing_is_said():
+    with pytest.raises(HeteroSelectError, match="one number of inclusion"):
+        checked(Cohort(np.array([1]), None), 5)

@@ -9,7 +9,7 @@ import numpy as np
 from heteroselect.compress.update import Positions, Values
 
 LARGEST = 16  # exponent of a block
-TOGETHER = 8  # blocks transformed at a time
+TOGETHER = 1 << 15  # coordinates transformed at a time
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,10 @@ def _hadamard(rows: Values) -> Values:
     product's would), for a few rows at a time, which stay in the cache."""
     count, width = rows.shape
     result, root = np.empty_like(rows), np.float32(1 / np.sqrt(width))
-    first, second = np.empty(width * TOGETHER, np.float32), np.empty(width * TOGETHER, np.float32)
-    for start in range(0, count, TOGETHER):
-        part = rows[start : start + TOGETHER]
+    some = max(1, TOGETHER // width)
+    first, second = np.empty(width * some, np.float32), np.empty(width * some, np.float32)
+    for start in range(0, count, some):
+        part = rows[start : start + some]
         here, there = first[: part.size], second[: part.size]
         np.multiply(part.T, root, out=here.reshape(part.T.shape))
         half = 1
@@ -96,7 +97,7 @@ def _hadamard(rows: Values) -> Values:
             np.add(pairs[:, 0], pairs[:, 1], out=made[:, 0])
             np.subtract(pairs[:, 0], pairs[:, 1], out=made[:, 1])
             here, there, half = there, here, 2 * half
-        result[start : start + TOGETHER] = here.reshape(part.T.shape).T
+        result[start : start + some] = here.reshape(part.T.shape).T
     return result
 
 

@@ -87,6 +87,9 @@ def examples(data: Any, name: str) -> Examples:
         raise HeteroSelectError(
             f"{name}: x and y must be of the same length, one or more, not {len(found.x)} and {len(found.y)}."
         )
+    for part, values in (("x", found.x), ("y", found.y)):
+        if values.is_floating_point() and not bool(values.isfinite().all()):
+            raise HeteroSelectError(f"{name}: {part} holds a value that is not finite; allowed are finite numbers.")
     return found
 
 

@@ -43,7 +43,10 @@ client = ClientApp()
 def _experiment(text: str, method: str) -> Experiment:
     """`method` is FILE.py:NAME where it is the user's own."""
     mine = own.load(method) if method else None
-    return prepare(load(tomllib.loads(text), methods=methods.SETTINGS, own=mine is not None), method=mine)
+    config = load(tomllib.loads(text), methods=methods.SETTINGS, own=mine is not None)
+    if method:
+        own.refuse_changed(method, config.method.source)
+    return prepare(config, method=mine)
 
 
 @lru_cache(maxsize=2)

@@ -90,7 +90,7 @@ class FlowerEngine:
         self.homes: dict[int, int] = {}
         self.examples: dict[int, int] = {}
         self._tried: dict[int, float] = {}  # when nodes were asked who lives there
-        self._silent: set[int] = set()  # nodes that did not answer when they were asked last
+        self._silent: set[int] = set()  # nodes that said nothing at all when they were asked last
         self._ordered: dict[int, int] = {}
         self._troubles: list[str] = []
         self.links, self.more = links, dict(more or {})
@@ -235,13 +235,15 @@ class FlowerEngine:
             content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **model, **self.more})
             messages.append(_message(content, self.homes[client], header.kind, request.round, self.timeout))
         answers: dict[int, RecordDict] = {}
+        heard = set()
         for message in self.post.exchange(messages, self.timeout):
+            heard.add(message.metadata.src_node_id)
             who = self._asked(message, {client: rounds[client] for client in told})
             if who is not None:
                 answers[who] = message.content
                 if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
                     self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
-        self._silent = {self.homes[client] for client in told if client not in answers}
+        self._silent = {self.homes[client] for client in told} - heard
         for client in sorted(set(told) - set(answers)):
             self._note(client, "it did not answer")
         everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0

@@ -20,7 +20,11 @@ def is_path(name: str) -> bool:
 
 def digest(name: str) -> str:
     """Of FILE.py: a run says by it which version of the file it is of."""
-    return hashlib.sha256(Path(name.rpartition(":")[0]).expanduser().read_bytes()).hexdigest()[:32]
+    path = Path(name.rpartition(":")[0]).expanduser()
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+    except OSError as error:
+        raise HeteroSelectError(f"method: {path} cannot be read ({error.strerror}).") from error
 
 
 def refuse_changed(name: str, source: str) -> None:

@@ -53,6 +53,9 @@ def compare(
         raise HeteroSelectError(f"--seeds: allowed are whole numbers with commas, not {seeds!r}.") from None
     path = out_dir or Path("compare") / Path(preset).stem
     cells = grids.grid(preset, chosen, numbers, changes, path)
+    if not (path / "compare.md").exists():
+        for name in ("compare.csv", "compare.json"):
+            refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
     refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
     refuse_others(path / "report.html", "--out", MARK)
     words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, numbers))]

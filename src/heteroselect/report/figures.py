@@ -77,12 +77,11 @@ def selections(comparison: Comparison) -> Figure:
 def score_parts(comparison: Comparison) -> Figure | None:
     figure = _figure(7.0, 4.0)
     drawn = False
-    for panel, part in zip(figure.subplots(2, 2, sharex=True).flat, curves.PARTS, strict=True):
+    for place, (panel, part) in enumerate(zip(figure.subplots(2, 2, sharex=True).flat, curves.PARTS, strict=True)):
         for index, group in enumerate(comparison.groups):
             band = curves.band([curves.score_part(lines, part) for lines in group.lines])
             drawn |= _band(panel, band, index, group.label)
-        panel.set(ylabel=f"mean {part}", xlabel="round")
-        panel.label_outer()
+        panel.set(ylabel=f"mean {part}", xlabel="round" if place >= 2 else "")
     return _with_legend(figure) if drawn else None
 
 

@@ -15,8 +15,6 @@ from heteroselect.report.tables import shown
 from heteroselect.settings import PaperRow
 from heteroselect.version import __version__
 
-"""What tells a page of ours, which may be written anew, from a file of somebody else's."""
-
 _SECTIONS = {
     "accuracy": (
         "Accuracy",

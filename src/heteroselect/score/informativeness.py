@@ -93,7 +93,8 @@ class Informativeness:
             + self.fairness_weight * parts["fairness"]
             + self.staleness_weight * parts["staleness"]
         )
-        return Scores(ids, minmax(weighted, self.constant), parts)
+        counted = {name: part for name, part in parts.items() if getattr(self, f"{name}_weight")}
+        return Scores(ids, minmax(weighted, self.constant), counted)
 
     def _losses(self, population: Population) -> Reals:
         if not self.loss_weight:

@@ -1,6 +1,7 @@
 """What a selector is told, and what it answers."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -29,21 +30,6 @@ class Cohort:
     steps: Counts | None = None
     """Local steps of each, once they are ordered."""
 
-    def checked(self, clients: int) -> "Cohort":
-        """A selector may be anybody's: what it answers is looked at before it is followed."""
-        ids = np.asarray(self.ids)
-        if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer) or len(ids) == 0:
-            raise HeteroSelectError("method.select: allowed is an array of one or more whole numbers as ids.")
-        if ids.min() < 0 or ids.max() >= clients or len(np.unique(ids)) < len(ids):
-            raise HeteroSelectError(
-                f"method.select: it chose {ids.tolist()[:10]}; allowed are places from 0 to {clients - 1}, each once."
-            )
-        for name in ("inclusion", "share"):
-            given = getattr(self, name)
-            if given is not None and np.shape(given) != ids.shape:
-                raise HeteroSelectError(f"method.select: allowed is one number of {name} for each of {len(ids)} ids.")
-        return replace(self, ids=ids)
-
     def only(self, places: Counts) -> "Cohort":
         """Some of them. What the others would have spoken for, these speak for: the shares keep their sum."""
         share = None
@@ -52,6 +38,29 @@ class Cohort:
             share = share * (self.share.sum() / heard) if heard > 0 else share
         steps = None if self.steps is None else self.steps[places]
         return replace(self, ids=self.ids[places], inclusion=self.inclusion[places], share=share, steps=steps)
+
+
+def checked(cohort: object, clients: int) -> Cohort:
+    """A selector may be anybody's: what it answers is looked at before it is followed."""
+    if not isinstance(cohort, Cohort):
+        raise HeteroSelectError(f"method.select: allowed is a Cohort as its answer, not {type(cohort).__name__}.")
+    ids = np.asarray(cohort.ids)
+    if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer) or len(ids) == 0:
+        raise HeteroSelectError("method.select: allowed is an array of one or more whole numbers as ids.")
+    if ids.min() < 0 or ids.max() >= clients or len(np.unique(ids)) < len(ids):
+        raise HeteroSelectError(
+            f"method.select: it chose {ids.tolist()[:10]}; allowed are places from 0 to {clients - 1}, each once."
+        )
+    inclusion = _one_each(cohort.inclusion, "inclusion", len(ids))
+    share = None if cohort.share is None else _one_each(cohort.share, "share", len(ids))
+    return replace(cohort, ids=ids, inclusion=inclusion, share=share)
+
+
+def _one_each(values: Any, name: str, count: int) -> Reals:
+    found = np.asarray(values)
+    if found.shape != (count,) or found.dtype.kind not in "iuf":
+        raise HeteroSelectError(f"method.select: allowed is one number of {name} for each of {count} ids.")
+    return found.astype(np.float64)
 
 
 @dataclass(frozen=True)
