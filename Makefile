@@ -14,7 +14,7 @@ help:
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
 	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
-	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (90 minutes)"
+	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
 	@echo "make docs     rewrite the list of settings in docs/settings.md"
 	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"

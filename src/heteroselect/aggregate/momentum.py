@@ -20,7 +20,7 @@ class ServerMomentum:
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         """The new state, and what is added to the model: w ← w + rate·M."""
-        momentum = np.float32(self.momentum) * state["momentum"] + aggregate if "momentum" in state else aggregate
+        momentum = _carried(state, self.momentum, aggregate)
         return {"momentum": momentum}, momentum if self.rate == 1 else np.float32(self.rate) * momentum
 
 
@@ -38,7 +38,7 @@ class LookAhead:
     rate: float = 1.0
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        momentum = np.float32(self.momentum) * state["momentum"] + aggregate if "momentum" in state else aggregate
+        momentum = _carried(state, self.momentum, aggregate)
         return {"momentum": momentum}, np.float32(self.rate) * (aggregate + np.float32(self.momentum) * momentum)
 
 
@@ -53,6 +53,11 @@ class Running:
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         known = state["reference"] + aggregate if "reference" in state else aggregate
         return {"reference": known}, np.float32(self.rate) * known
+
+
+def _carried(state: Kept, share: float, aggregate: Values) -> Values:
+    """What is left of the sum so far, and the aggregate."""
+    return np.float32(share) * state["momentum"] + aggregate if "momentum" in state else aggregate
 
 
 def weighted_sum(size: int, updates: Sequence[Update], weights: Reals) -> Values:

@@ -15,7 +15,7 @@ TOGETHER = 1 << 15  # coordinates transformed at a time
 @dataclass(frozen=True)
 class Rotation:
     """R = (HD₂/√b)(HD₁/√b) on each block of b coordinates, with signs D at random. One transform leaves the traces of
-    a vector with few large coordinates; after two any vector looks like normal numbers. Blocks are of 2^`exponent`, and
+    a vector with few large coordinates; after two a large block looks normal. Blocks are of 2^`exponent`, and
     what is left over at the end is cut into smaller powers of two, so that nothing is padded. R⁻¹ = Rᵀ."""
 
     size: int

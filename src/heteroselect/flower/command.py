@@ -112,8 +112,8 @@ def _config(
         changes["data.dir"] = str(data_dir.absolute())
     changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name") if key in changes}
     mine = method if method is not None and own.is_path(method) else ""
+    built = own.load(mine) if mine else None
     if mine:
-        own.load(mine)  # or it is said at once what is wrong with it
         changes["method.source"] = own.digest(mine)
     known = None if mine else method
     if "clients" in changes and "selected" not in changes:
@@ -121,10 +121,9 @@ def _config(
         usual = settings_of(preset, method=known, changes=plain, own=bool(mine))
         changes["selected"] = max(1, min(usual.selected, int(changes["clients"])))
     config = settings_of(preset, method=known, changes=changes, own=bool(mine))
-    if not mine:
+    if built is None:
         return config, ""
     file, _, inside = mine.rpartition(":")
-    built = own.load(mine)
     refuse_ready(built, parse_changes(set_ or []))
     return method_of(config, built)[0], f"{Path(file).expanduser().absolute()}:{inside}"
 

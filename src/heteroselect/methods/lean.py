@@ -2,8 +2,8 @@
 
 DRIVE (Vargaftik et al., "DRIVE: One-bit distributed mean estimation", NeurIPS 2021) with FedACG's look-ahead. The rest
 is plain SGD, a uniform draw and a plain mean: nothing is scored, nobody has to be asked, and clients remember nothing.
-The mean of the cohort's updates matters, not each one: an unbiased bit a coordinate keeps it, with an error that
-falls with the number of clients, where the largest coordinates alone lose what all clients have a little of.
+The idea: the mean of the cohort's updates matters, not each one. An unbiased bit a coordinate has an error that falls
+with the number of clients; the largest coordinates alone leave out what all clients have a little of.
 """
 
 from dataclasses import replace
