@@ -23,10 +23,8 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
-from heteroselect import experiment as experiments
 from heteroselect import run
 from heteroselect.aggregate import weighted_sum
-from heteroselect.api import choose_threads, settings_of
 from heteroselect.compress.wire import decode
 from heteroselect.data.examples import Examples, Pixels, Source
 from heteroselect.errors import HeteroSelectError
@@ -35,6 +33,8 @@ from heteroselect.messages import Order, Question
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.round import play_round
+from heteroselect.runs import experiment as experiments
+from heteroselect.runs.api import choose_threads, settings_of
 from heteroselect.score import Informativeness
 from heteroselect.select import Situation, Softmax
 from heteroselect.simulate.engine import Simulator
@@ -199,8 +199,8 @@ def _memory(store: str) -> Row:
     whole = cifar(changes)
     from tempfile import TemporaryDirectory
 
-    from heteroselect.folder import RunFolder
-    from heteroselect.play import play
+    from heteroselect.runs.folder import RunFolder
+    from heteroselect.runs.loop import play
 
     with TemporaryDirectory() as folder:
         result = play(whole, RunFolder.create(Path(folder) / "run", ""), threads=choose_threads(None))

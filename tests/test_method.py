@@ -5,7 +5,7 @@ from dataclasses import MISSING, fields
 import pytest
 
 from heteroselect import methods
-from heteroselect.config import load
+from heteroselect.settings.config import load
 
 
 def built(**changes):

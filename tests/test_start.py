@@ -55,8 +55,8 @@ def test_a_supernode_starts_without_pytorch():
 def test_a_dry_run_does_not_wait_for_the_compiler():
     code = """
 import sys
-from heteroselect.api import settings_of
-from heteroselect.experiment import prepare
+from heteroselect.runs.api import settings_of
+from heteroselect.runs.experiment import prepare
 prepare(settings_of("mnist"))
 print("torch._dynamo" in sys.modules)
 """

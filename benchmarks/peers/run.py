@@ -19,7 +19,7 @@ from rich.table import Table
 
 import heteroselect
 from heteroselect.data.sources import data_folders
-from heteroselect.experiment import prepare
+from heteroselect.runs.experiment import prepare
 from peers.common import BATCH, CLIENTS, FOLDER, JOB, JOBS, SEED, SELECTED, Job, job_named
 from peers.ours import settings
 from peers.watch import Watched, watch

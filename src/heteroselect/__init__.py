@@ -14,10 +14,10 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.version import __version__
 
 if TYPE_CHECKING:
-    from heteroselect.api import resume, run
-    from heteroselect.api import settings_of as load
     from heteroselect.method import Method
-    from heteroselect.play import Result
+    from heteroselect.runs.api import resume, run
+    from heteroselect.runs.api import settings_of as load
+    from heteroselect.runs.loop import Result
     from heteroselect.settings import Config
 
 __all__ = ["Config", "HeteroSelectError", "Method", "Result", "__version__", "load", "resume", "run"]
@@ -26,10 +26,10 @@ __all__ = ["Config", "HeteroSelectError", "Method", "Result", "__version__", "lo
 _HOMES = {
     "Config": "settings:Config",
     "Method": "method:Method",
-    "Result": "play:Result",
-    "load": "api:settings_of",
-    "resume": "api:resume",
-    "run": "api:run",
+    "Result": "runs.loop:Result",
+    "load": "runs.api:settings_of",
+    "resume": "runs.api:resume",
+    "run": "runs.api:run",
 }
 
 

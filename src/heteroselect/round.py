@@ -18,11 +18,11 @@ from heteroselect.arrays import Counts, Reals
 from heteroselect.compress import Kept, Update
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
-from heteroselect.hearing import choose, listen, signal
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
+from heteroselect.receive import choose, listen, signal
 from heteroselect.select import Situation, checked
 from heteroselect.streams import Streams
 from heteroselect.train import Turn

@@ -15,11 +15,11 @@ if find_spec("flwr"):
     from heteroselect.flower.engine import FlowerEngine
     from heteroselect.flower.reply import Site, reply
 
-from heteroselect.api import settings_of
-from heteroselect.experiment import Experiment, prepare
 from heteroselect.flat import FlatModel
+from heteroselect.runs.api import settings_of
+from heteroselect.runs.experiment import Experiment, prepare
+from heteroselect.runs.progress import Progress
 from heteroselect.simulate.engine import Simulator
-from heteroselect.simulate.progress import Progress
 
 SMALL = {
     "clients": 6,

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from heteroselect.api import settings_of
-from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import app
 from heteroselect.flower.plan import ERROR
-from heteroselect.folder import RunFolder
+from heteroselect.runs.api import settings_of
+from heteroselect.runs.folder import RunFolder
+from heteroselect.settings.config import to_toml
 
 
 class Empty:

@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from heteroselect import flower, methods
-from heteroselect.api import resume
 from heteroselect.cli import app
-from heteroselect.config import to_toml
+from heteroselect.cli.flower import _config
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.app import _experiment
-from heteroselect.flower.command import _config
 from heteroselect.flower.plan import Plan
+from heteroselect.runs.api import resume
+from heteroselect.settings.config import to_toml
 
 
 def run(*words: str) -> None:

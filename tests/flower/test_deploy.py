@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 from flwr.app import Message
 
-from heteroselect.api import settings_of
-from heteroselect.experiment import prepare
 from heteroselect.flower.keys import make_node_key
 from heteroselect.flower.processes import Flower, Tls, end, left
 from heteroselect.flower.records import PAYLOAD, Header, to_array
 from heteroselect.flower.reply import reply
-from heteroselect.folder import read_rounds, read_summary, whole_rounds
-from heteroselect.play import play
+from heteroselect.runs.api import settings_of
+from heteroselect.runs.experiment import prepare
+from heteroselect.runs.folder import read_rounds, read_summary, whole_rounds
+from heteroselect.runs.loop import play
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
 

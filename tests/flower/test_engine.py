@@ -11,19 +11,19 @@ import torch
 from flwr.app import ConfigRecord, Message, RecordDict
 
 from heteroselect import methods
-from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.flower.app import cut
 from heteroselect.flower.engine import FlowerEngine
 from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, from_array, from_bytes, to_array, to_bytes
 from heteroselect.flower.reply import reply
-from heteroselect.folder import RunFolder
 from heteroselect.messages import Calibrate, Order, Question
-from heteroselect.play import play
-from heteroselect.simulate.checkpoint import Checkpoints
+from heteroselect.runs.checkpoint import Checkpoints
+from heteroselect.runs.folder import RunFolder
+from heteroselect.runs.loop import play
+from heteroselect.runs.progress import find_latest
+from heteroselect.settings.config import to_toml
 from heteroselect.simulate.engine import Simulator
-from heteroselect.simulate.progress import find_latest
 from heteroselect.world import MeasuredLinks
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heteroselect.api import settings_of
-from heteroselect.config import to_toml
 from heteroselect.flower.app import ERROR
 from heteroselect.flower.processes import Flower
-from heteroselect.folder import RunFolder, finished, read_rounds
+from heteroselect.runs.api import settings_of
+from heteroselect.runs.folder import RunFolder, finished, read_rounds
+from heteroselect.settings.config import to_toml
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow, pytest.mark.network]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from heteroselect.api import settings_of
-from heteroselect.experiment import prepare
-from heteroselect.folder import read_rounds, read_summary
-from heteroselect.play import play
+from heteroselect.runs.api import settings_of
+from heteroselect.runs.experiment import prepare
+from heteroselect.runs.folder import read_rounds, read_summary
+from heteroselect.runs.loop import play
 from heteroselect.simulate.engine import Simulator
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from heteroselect.experiment import method_of
-from heteroselect.folder import read_rounds, read_summary
 from heteroselect.methods import own
+from heteroselect.runs.experiment import method_of
+from heteroselect.runs.folder import read_rounds, read_summary
 
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 SMALL = {"clients": 8, "selected": 2, "rounds": 4}

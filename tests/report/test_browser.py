@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from heteroselect.report.command import write
+from heteroselect.cli.report import write
 
 pytestmark = pytest.mark.slow
 PANELS = ("xy", "x2y2", "x3y3", "x4y4")

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.folder import CONFIG, ROUNDS, SUMMARY
 from heteroselect.report.load import compare
+from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY
 
 
 def test_seeds_of_a_method_are_one_group_in_order(make_run):

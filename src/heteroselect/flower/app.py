@@ -17,20 +17,20 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from heteroselect import methods
-from heteroselect.api import choose_threads
-from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import Experiment, prepare
 from heteroselect.flat import FlatModel
 from heteroselect.flower.engine import FlowerEngine
 from heteroselect.flower.plan import ERROR, PID
 from heteroselect.flower.post import GridPost
 from heteroselect.flower.reply import Site, default_memory, reply
-from heteroselect.folder import RunFolder, locked, write_whole
 from heteroselect.methods import own
-from heteroselect.play import play, simulator
-from heteroselect.simulate.checkpoint import Checkpoints
-from heteroselect.simulate.progress import Progress, find_latest
+from heteroselect.runs.api import choose_threads
+from heteroselect.runs.checkpoint import Checkpoints
+from heteroselect.runs.experiment import Experiment, prepare
+from heteroselect.runs.folder import RunFolder, locked, write_whole
+from heteroselect.runs.loop import play, simulator
+from heteroselect.runs.progress import Progress, find_latest
+from heteroselect.settings.config import load
 from heteroselect.world import MeasuredLinks
 
 LOG = "flower.jsonl"

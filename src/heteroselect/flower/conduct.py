@@ -9,14 +9,14 @@ from typing import Any
 
 from safetensors.torch import load_file
 
-from heteroselect.config import to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.keys import make_node_key, make_tls
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end, end_orphans, exists, left, remove
-from heteroselect.folder import MODEL, finished, for_people, locked, read_rounds, read_summary, whole_rounds
-from heteroselect.play import Line, Result
+from heteroselect.runs.folder import MODEL, finished, for_people, locked, read_rounds, read_summary, whole_rounds
+from heteroselect.runs.loop import Line, Result
 from heteroselect.settings import Config
+from heteroselect.settings.config import to_toml
 
 WORK, MEMORY = "flower", "memory"
 PATIENCE = 180.0  # seconds in which an app that was handed over should have started

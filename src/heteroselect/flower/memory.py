@@ -22,10 +22,10 @@ from heteroselect.client import Learnt, Pending
 from heteroselect.compress import Kept
 from heteroselect.compress.update import Values
 from heteroselect.flower.records import Settled
-from heteroselect.folder import write_whole
 from heteroselect.messages import Order
 from heteroselect.method import Method
-from heteroselect.simulate.store import from_arrays, to_arrays
+from heteroselect.runs.folder import write_whole
+from heteroselect.runs.store import from_arrays, to_arrays
 
 _NAME = re.compile(r"(\d+)\.(kept|pending|held)")
 

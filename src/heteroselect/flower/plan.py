@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.folder import FLOWER, for_people, write_whole
+from heteroselect.runs.folder import FLOWER, for_people, write_whole
 
 ERROR, PID = "error", "server.pid"  # what the ServerApp leaves for the command that waits for it
 

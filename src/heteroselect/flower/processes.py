@@ -26,7 +26,7 @@ import tomli_w
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.uplink import FILE
-from heteroselect.folder import write_whole
+from heteroselect.runs.folder import write_whole
 
 LOOPBACK = "127.0.0.1"
 OFFLINE = {

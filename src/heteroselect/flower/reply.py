@@ -19,10 +19,8 @@ from torch import nn
 from heteroselect import methods
 from heteroselect.client import Client, Learnt, Task
 from heteroselect.compress import Kept
-from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import accuracy
-from heteroselect.experiment import prepare
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.flat import Loss as LossFunction
 from heteroselect.flower.memory import Memory
@@ -48,7 +46,9 @@ from heteroselect.flower.records import (
 from heteroselect.flower.uplink import Uplink
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.method import Method
+from heteroselect.runs.experiment import prepare
 from heteroselect.settings import MethodSettings
+from heteroselect.settings.config import load
 
 MEMORY = "HETEROSELECT_MEMORY"  # where a node keeps its clients' memories
 SETTINGS = "settings"

@@ -17,9 +17,7 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from torch import Tensor, nn
 
-from heteroselect.api import refuse_ready, settings_of
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import method_of, world_of
 from heteroselect.flat import FlatModel, Layout, Weights
 from heteroselect.flower.engine import FlowerEngine
 from heteroselect.flower.plan import new_token
@@ -29,6 +27,8 @@ from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.round import Record, Server, play_round
+from heteroselect.runs.api import refuse_ready, settings_of
+from heteroselect.runs.experiment import method_of, world_of
 from heteroselect.settings import Config, MethodSettings
 from heteroselect.streams import Streams
 from heteroselect.world import MeasuredLinks

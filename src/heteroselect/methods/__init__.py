@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
 from heteroselect.method import Method
 from heteroselect.methods import (
@@ -39,6 +38,7 @@ from heteroselect.methods import (
     stc,
 )
 from heteroselect.settings import MethodSettings
+from heteroselect.settings.config import load
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from heteroselect.config import flatten
 from heteroselect.errors import HeteroSelectError
-from heteroselect.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
+from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
+from heteroselect.settings.config import flatten
 
 _IGNORED = ("seed", "data.dir", "paper")
 """Settings that do not make another experiment."""

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from heteroselect.cli.report import write
 from heteroselect.errors import HeteroSelectError
-from heteroselect.report.command import write
 
 
 def test_only_a_report_is_replaced(make_run, tmp_path):

@@ -12,12 +12,13 @@ from safetensors.torch import load_file
 from torch import nn
 
 from heteroselect import methods
-from heteroselect.config import flatten, load, to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric
-from heteroselect.experiment import prepare
 from heteroselect.flat import Loss
-from heteroselect.folder import (
+from heteroselect.method import Method
+from heteroselect.runs.checkpoint import Checkpoints
+from heteroselect.runs.experiment import prepare
+from heteroselect.runs.folder import (
     CONFIG,
     FLOWER,
     MODEL,
@@ -28,11 +29,10 @@ from heteroselect.folder import (
     read_rounds,
     read_summary,
 )
-from heteroselect.method import Method
-from heteroselect.play import Line, Result, play
+from heteroselect.runs.loop import Line, Result, play
+from heteroselect.runs.progress import STORE, find_latest
 from heteroselect.settings import Config, MethodSettings
-from heteroselect.simulate.checkpoint import Checkpoints
-from heteroselect.simulate.progress import STORE, find_latest
+from heteroselect.settings.config import flatten, load, to_toml
 
 NOTES = ("method.name", "method.source")  # they say which method it is, and change nothing in it
 

@@ -12,13 +12,13 @@ import torch
 
 from heteroselect.compress import Kept
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import Experiment
 from heteroselect.flat import Weights
-from heteroselect.folder import whole_rounds
 from heteroselect.round import Server
+from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
+from heteroselect.runs.experiment import Experiment
+from heteroselect.runs.folder import whole_rounds
+from heteroselect.runs.store import DiskStore, Uploads, from_arrays, to_arrays
 from heteroselect.settings import SimulateSettings
-from heteroselect.simulate.checkpoint import Arrays, Checkpoints, DamagedError
-from heteroselect.simulate.store import DiskStore, Uploads, from_arrays, to_arrays
 
 STORE = "store"
 _UPLOAD = "upload."

@@ -9,10 +9,12 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from heteroselect.config import load, parse_changes, presets
+from heteroselect.cli.flower import app as flower
+from heteroselect.cli.report import compare, report
+from heteroselect.cli.terminal import err, out, print_result, say, terminable, watching
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flower.command import app as flower
-from heteroselect.folder import (
+from heteroselect.report import tables
+from heteroselect.runs.folder import (
     CONFIG,
     ROUNDS,
     SUMMARY,
@@ -24,10 +26,8 @@ from heteroselect.folder import (
     whole_rounds,
     write_whole,
 )
-from heteroselect.report import tables
-from heteroselect.report.command import compare, report
 from heteroselect.settings import Config, describe
-from heteroselect.terminal import err, out, print_result, say, terminable, watching
+from heteroselect.settings.config import load, parse_changes, presets
 from heteroselect.version import __version__
 
 app = typer.Typer(
@@ -83,9 +83,9 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
 ) -> None:
     """Run an experiment and write its folder."""
-    from heteroselect.api import run as run_experiment
-    from heteroselect.api import settings_of
     from heteroselect.methods import own
+    from heteroselect.runs.api import run as run_experiment
+    from heteroselect.runs.api import settings_of
 
     changes = parse_changes(set_ or [])
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
@@ -113,8 +113,8 @@ def resume(
 ) -> None:
     """Go on with a run from its last checkpoint, to the same bits."""
     from heteroselect import methods
-    from heteroselect.api import resume as resume_run
     from heteroselect.methods import own
+    from heteroselect.runs.api import resume as resume_run
 
     over = finished(folder)
     mine = own.load(method) if method is not None else None
@@ -171,7 +171,7 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Print the deviations as JSON.")] = False,
 ) -> None:
     """Recompute the authors' logs; exit code 1 where a number deviates."""
-    from heteroselect.replay import replay as replay_log
+    from heteroselect.paper.replay import replay as replay_log
 
     replays = [replay_log(path) for path in logs]
     if as_json:
@@ -192,7 +192,7 @@ def compare_log(
     out_dir: Annotated[Path | None, typer.Option("--out", help="A folder for compare-log.md and .svg.")] = None,
 ) -> None:
     """Put a run beside the authors' log: accuracy, loss and score parts; exit code 1 where they part."""
-    from heteroselect.report import against_log as against
+    from heteroselect.paper import compare_log as against
 
     if not (folder / ROUNDS).is_file():
         raise HeteroSelectError(f"compare-log: {folder} is no run folder; it needs {ROUNDS}.")
@@ -237,7 +237,7 @@ def data(
 @app.command("presets")
 def list_presets() -> None:
     """List the ready experiments."""
-    from heteroselect.api import settings_of
+    from heteroselect.runs.api import settings_of
 
     out.print(tables.presets_table({name: settings_of(name) for name in presets()}))
 
@@ -261,9 +261,9 @@ def list_methods(
 ) -> None:
     """List the methods, or show one: NAME, or your own as FILE.py:NAME."""
     from heteroselect import methods
-    from heteroselect.api import settings_of
-    from heteroselect.experiment import method_of
     from heteroselect.methods import own
+    from heteroselect.runs.api import settings_of
+    from heteroselect.runs.experiment import method_of
 
     if name is None:
         table = Table()

@@ -5,9 +5,9 @@ import tomllib
 import pytest
 
 from heteroselect import methods
-from heteroselect.config import load, parse_changes, presets, to_toml
 from heteroselect.errors import HeteroSelectError
 from heteroselect.settings import Config, describe
+from heteroselect.settings.config import load, parse_changes, presets, to_toml
 
 
 def loaded(source="mnist", **rest) -> Config:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.replay import read_log
+from heteroselect.paper.replay import read_log
 
 Series = dict[int, float]
 

@@ -19,8 +19,8 @@ from torch import nn
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from heteroselect.folder import read_rounds, read_summary
-from heteroselect.simulate.checkpoint import Checkpoints
+from heteroselect.runs.checkpoint import Checkpoints
+from heteroselect.runs.folder import read_rounds, read_summary
 
 SMALL = {
     "clients": 20,

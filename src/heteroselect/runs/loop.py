@@ -16,15 +16,15 @@ from heteroselect import methods
 from heteroselect.client import Client
 from heteroselect.compress import Kept
 from heteroselect.evaluate import client_accuracies, worst_tenth
-from heteroselect.experiment import Experiment
 from heteroselect.flat import FlatModel, Weights
-from heteroselect.folder import RunFolder, for_people
 from heteroselect.moment import Moment
 from heteroselect.round import Engine, Record, play_round
+from heteroselect.runs.checkpoint import Checkpoints
+from heteroselect.runs.experiment import Experiment
+from heteroselect.runs.folder import RunFolder, for_people
+from heteroselect.runs.progress import STORE, Pace, Progress
 from heteroselect.settings import Config
-from heteroselect.simulate.checkpoint import Checkpoints
 from heteroselect.simulate.engine import Simulator
-from heteroselect.simulate.progress import STORE, Pace, Progress
 from heteroselect.version import __version__
 
 Line = dict[str, Any]

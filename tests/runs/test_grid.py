@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from heteroselect import HeteroSelectError
-from heteroselect import compare as grids
 from heteroselect.cli import app
-from heteroselect.folder import read_rounds
+from heteroselect.runs import grid as grids
+from heteroselect.runs.folder import read_rounds
 
 SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.train.steps": 3, "target": 0.5}
 METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"

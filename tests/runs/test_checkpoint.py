@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heteroselect.runs.checkpoint import Checkpoints, DamagedError
 from heteroselect.simulate import checkpoint
-from heteroselect.simulate.checkpoint import Checkpoints, DamagedError
 
 
 def arrays(value: float) -> dict[str, np.ndarray]:

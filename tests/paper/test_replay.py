@@ -5,7 +5,7 @@ import json
 import pytest
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.replay import replay
+from heteroselect.paper.replay import replay
 
 # The first two rounds of the authors' MNIST log (seed 42): a few figures as they published them.
 LOG = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from heteroselect.folder import CONFIG, ROUNDS, SUMMARY
+from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY
 
 CLIENTS = 5
 

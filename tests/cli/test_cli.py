@@ -14,7 +14,7 @@ import pytest
 
 import heteroselect
 from heteroselect import cli
-from heteroselect.folder import CONFIG, MODEL, ROUNDS, SUMMARY
+from heteroselect.runs.folder import CONFIG, MODEL, ROUNDS, SUMMARY
 from heteroselect.version import __version__
 
 SMALL = ("clients=12", "selected=4", "target=0.5", "method.train.steps=5", "method.train.batch=8")
@@ -255,7 +255,7 @@ def test_ctrl_c_leaves_a_valid_folder(here):
 def test_the_settings_page_is_what_the_command_prints(call):
     code, out, _ = call("settings", "--markdown")
     assert code == 0
-    page = Path(__file__).parents[1] / "docs" / "settings.md"
+    page = Path(__file__).parents[2] / "docs" / "settings.md"
     assert out.strip() in page.read_text(encoding="utf-8")
     assert "method.train.steps = 50" in call("settings", "method.train")[1]
     assert call("settings", "nope")[0] == 2

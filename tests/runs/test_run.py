@@ -12,11 +12,11 @@ from torch import nn
 
 import heteroselect
 from heteroselect import methods
-from heteroselect.config import load
-from heteroselect.experiment import prepare
-from heteroselect.folder import CONFIG, MODEL, ROUNDS, SUMMARY
-from heteroselect.play import play
+from heteroselect.runs.experiment import prepare
+from heteroselect.runs.folder import CONFIG, MODEL, ROUNDS, SUMMARY
+from heteroselect.runs.loop import play
 from heteroselect.select import Cohort
+from heteroselect.settings.config import load
 from heteroselect.streams import Draws
 
 pytestmark = pytest.mark.slow  # whole runs; the command line's tests keep a few in `make check`

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from heteroselect.cli import app
 from heteroselect.errors import HeteroSelectError
-from heteroselect.report import against_log as against
+from heteroselect.paper import compare_log as against
 
 
 def log(tmp_path: Path, shift: float = 0.0) -> Path:

@@ -10,10 +10,10 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from heteroselect.config import parse_changes
+from heteroselect.cli.terminal import err, out, say, terminable
 from heteroselect.errors import HeteroSelectError
 from heteroselect.report import MARK
-from heteroselect.terminal import err, out, say, terminable
+from heteroselect.settings.config import parse_changes
 
 
 def report(
@@ -41,7 +41,7 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
 ) -> None:
     """Run methods under one clock, and write the table and the page of their difference."""
-    from heteroselect import compare as grids
+    from heteroselect.runs import grid as grids
 
     changes = parse_changes(set_ or [])
     if data_dir is not None:

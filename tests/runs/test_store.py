@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heteroselect.compress.update import Update
-from heteroselect.simulate.store import DiskStore, Uploads
+from heteroselect.runs.store import DiskStore, Uploads
 
 
 def kept(value: float, size: int = 4) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from heteroselect.report import tables
 from heteroselect.settings import Config
 
 if TYPE_CHECKING:
-    from heteroselect.play import Result
+    from heteroselect.runs.loop import Result
 
 Line = dict[str, Any]
 out, err = Console(), Console(stderr=True)

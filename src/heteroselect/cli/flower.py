@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
-from heteroselect.config import load, parse_changes, to_toml
+from heteroselect.cli.terminal import err, print_result, terminable, watching
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token
-from heteroselect.folder import CONFIG, RunFolder, finished, numbered
+from heteroselect.runs.folder import CONFIG, RunFolder, finished, numbered
 from heteroselect.settings import Config
-from heteroselect.terminal import err, print_result, terminable, watching
+from heteroselect.settings.config import load, parse_changes, to_toml
 
 app = typer.Typer(help="Run on Flower: simulated by Ray, or deployed as SuperLink and SuperNodes.")
 
@@ -44,7 +44,7 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Run on Flower's simulation engine (Ray), on all cores of this machine: the simulator's bits."""
-    from heteroselect.api import refuse_measured_links
+    from heteroselect.runs.api import refuse_measured_links
 
     config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
     refuse_measured_links(config)
@@ -101,9 +101,9 @@ def _config(
 ) -> tuple[Config, str]:
     """As for `heteroselect run`; a cohort larger than the number of clients becomes all of them. And where the method
     is the user's own, the file it is in."""
-    from heteroselect.api import refuse_ready, settings_of
-    from heteroselect.experiment import method_of
     from heteroselect.methods import own
+    from heteroselect.runs.api import refuse_ready, settings_of
+    from heteroselect.runs.experiment import method_of
 
     require_flower()
     changes = parse_changes(set_ or [])

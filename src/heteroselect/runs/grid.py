@@ -18,15 +18,15 @@ import numpy as np
 from scipy import stats
 
 from heteroselect import methods
-from heteroselect.api import refuse_ready, resume, run
-from heteroselect.config import load
 from heteroselect.errors import HeteroSelectError
-from heteroselect.experiment import method_of
-from heteroselect.folder import CONFIG, finished, for_people, read_rounds, read_summary, write_whole
 from heteroselect.methods import own
 from heteroselect.methods.own import Own
-from heteroselect.play import Line
+from heteroselect.runs.api import refuse_ready, resume, run
+from heteroselect.runs.experiment import method_of
+from heteroselect.runs.folder import CONFIG, finished, for_people, read_rounds, read_summary, write_whole
+from heteroselect.runs.loop import Line
 from heteroselect.settings import Config
+from heteroselect.settings.config import load
 
 Summary = dict[str, Any]
 STAR = "* the rule is a reconstruction from the paper's abstract"

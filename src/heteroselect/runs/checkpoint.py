@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.folder import write_whole
+from heteroselect.runs.folder import write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 1, 2
 
