@@ -12,10 +12,18 @@ of a user's own part is a setting too, without bounds.
 import math
 import operator
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 T = TypeVar("T")
+
+Brings = Mapping[str, Mapping[str, Any]]
+"""What the paper of a part needs in other roles: per role a kind and its settings."""
+Requires = Mapping[str, tuple[str, ...]]
+"""The kinds of other roles that a part can work with, by role."""
 
 _BOUNDS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 _TESTS = {"gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
@@ -108,7 +116,9 @@ def declared(kind: type) -> dict[str, Declared]:
 def check(part: object) -> None:
     """Raise SettingError where a field of the part is not what it may be."""
     for name, one in declared(type(part)).items():
-        one.checked(getattr(part, name))
+        value = getattr(part, name)
+        if isinstance(one.checked(value), int) and isinstance(value, float):
+            raise SettingError(name, f"allowed is {one.allowed}, not {value!r}")
 
 
 def values(part: object) -> dict[str, Any]:
@@ -121,9 +131,12 @@ _NO = object()
 
 def _as(kind: Any, value: Any) -> Any:
     if get_origin(kind) is Literal:
-        return value if value in get_args(kind) else _NO
+        same = (one for one in get_args(kind) if one == value and isinstance(one, bool) == isinstance(value, bool))
+        return next(same, _NO)
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    if kind is int and isinstance(value, np.integer):
+        return int(value)
     if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) and kind is not bool:
