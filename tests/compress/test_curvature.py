@@ -9,10 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from heteroselect.compress import Scene, TopK
+from compressing import array, unlooked
+from heteroselect.compress import Curvature, Scene, TopK
 from heteroselect.compress.curvature import hutchinson, mask_density, sample_layers
 from heteroselect.compress.topk import top_positions
 from heteroselect.flat import FlatModel, Layout, Span
+from heteroselect.part import SettingError
 
 PAPER_K = torch.tensor([[2.0, 1.0], [1.0, 0.5]])
 DRAWS = 1500
@@ -64,19 +66,10 @@ def scene(a: Tensor, *sizes: int, seed: int = 0) -> Scene:
         model=model,
         loss=lambda: model.module(a),
         proximal=0.0,
-        mask=None,
         warmup=False,
         rng=np.random.default_rng(seed),
         generator=generator(seed),
     )
-
-
-def unlooked() -> Tensor:
-    raise AssertionError("nothing was to be probed")
-
-
-def array(*values: float) -> np.ndarray:
-    return np.array(values, np.float32)
 
 
 # The probe (eq. 11)
@@ -247,7 +240,7 @@ def test_the_order_is_that_of_v_squared_over_curvature() -> None:
     target = rng.permutation(1.02 ** np.arange(400))
     diagonal = 10 ** rng.uniform(-2, 3, 400)
     v = np.sqrt(target * (diagonal + 1e-6)) * rng.choice([-1, 1], 400)
-    part = TopK()
+    part = Curvature()
     span = Span("all", 0, 400)
     for kept in (1, 40, 399):
         update = part.keep(v.astype(np.float32), kept, {span: diagonal.astype(np.float32)})
@@ -256,48 +249,48 @@ def test_the_order_is_that_of_v_squared_over_curvature() -> None:
 
 def test_small_values_do_not_vanish_in_a_square() -> None:
     v = array(1e-30, 2e-30, 3e-30)
-    assert TopK().keep(v, 1, {Span("a", 0, 2): array(1, 0.01)}).positions.tolist() == [1]
+    assert Curvature().keep(v, 1, {Span("a", 0, 2): array(1, 0.01)}).positions.tolist() == [1]
 
 
 def test_curvature_below_the_floor_counts_as_the_floor() -> None:
     v, diagonal = array(2, 1), {Span("a", 0, 2): array(0.5, 0)}
-    assert TopK(floor=1e-6).keep(v, 1, diagonal).positions.tolist() == [1]
-    assert TopK(floor=0.5).keep(v, 1, diagonal).positions.tolist() == [0]
+    assert Curvature(floor=1e-6).keep(v, 1, diagonal).positions.tolist() == [1]
+    assert Curvature(floor=0.5).keep(v, 1, diagonal).positions.tolist() == [0]
 
 
 def test_curvature_ranking_is_not_a_contraction() -> None:
     """v = (1, .1), H = (100, .01): one coordinate kept is .1, an error of 1 > (1 − ½)·1.01."""
     v = array(1, 0.1)
     here = scene(torch.tensor([100.0, 0.01]).diag(), 2)
-    update = TopK(layers=1).compress(v, 0.5, here)
+    update = Curvature(layers=1).compress(v, 0.5, here)[0]
     assert update.positions.tolist() == [1]
     left = float(((v - update.dense()) ** 2).sum())
     assert left == 1 > 0.5 * float((v**2).sum())
-    assert TopK(layers=0).compress(v, 0.5, here).positions.tolist() == [0]
+    assert TopK().compress(v, 0.5, here)[0].positions.tolist() == [0]
 
 
 def test_median_damping_takes_the_edge_off() -> None:
     """Here |Ĥ| + its median is (150.005, 50.015): 1/150 beats .01/50."""
     v, diagonal = array(1, 0.1), {Span("a", 0, 2): array(100, 0.01)}
-    assert TopK(damping="floor").keep(v, 1, diagonal).positions.tolist() == [1]
-    assert TopK(damping="median").keep(v, 1, diagonal).positions.tolist() == [0]
-    weights = TopK(damping="median").weighted(np.abs(v), diagonal)
+    assert Curvature(damping="floor").keep(v, 1, diagonal).positions.tolist() == [1]
+    assert Curvature(damping="median").keep(v, 1, diagonal).positions.tolist() == [0]
+    weights = Curvature(damping="median").weighted(np.abs(v), diagonal)
     assert weights == pytest.approx([1 / np.sqrt(150.005), 0.1 / np.sqrt(50.015)], rel=1e-6)
 
 
 def test_all_layers_compete_in_one_ranking() -> None:
     v, probed = array(3, 2, 0.5, -0.25), {Span("first", 0, 2): array(100, 100)}
-    assert TopK(ranking="global").keep(v, 2, probed).positions.tolist() == [0, 2]
-    assert TopK(ranking="global").keep(v, 2, {}).positions.tolist() == [0, 1]
+    assert Curvature(ranking="global").keep(v, 2, probed).positions.tolist() == [0, 2]
+    assert Curvature(ranking="global").keep(v, 2, {}).positions.tolist() == [0, 1]
 
 
 def test_within_a_layer_curvature_chooses_but_magnitude_gives_the_quota() -> None:
     v = array(10, 9, 8, 1, 2, -3, 0.5, 0.4)
     probed = {Span("first", 0, 4): array(100, 1, 1, 1e-4)}  # |v|/√|Ĥ| = 1, 9, 8, 100
-    assert TopK(ranking="within-layer").keep(v, 4, probed).positions.tolist() == [1, 2, 3, 5]
-    assert TopK(ranking="global").keep(v, 2, probed).positions.tolist() == [1, 3]
-    assert TopK(ranking="within-layer").keep(v, 2, probed).positions.tolist() == [1, 3]
-    assert TopK(ranking="within-layer").keep(v, 1, probed).positions.tolist() == [3]
+    assert Curvature(ranking="within-layer").keep(v, 4, probed).positions.tolist() == [1, 2, 3, 5]
+    assert Curvature(ranking="global").keep(v, 2, probed).positions.tolist() == [1, 3]
+    assert Curvature(ranking="within-layer").keep(v, 2, probed).positions.tolist() == [1, 3]
+    assert Curvature(ranking="within-layer").keep(v, 1, probed).positions.tolist() == [3]
 
 
 def test_within_layer_ranking_keeps_every_quota() -> None:
@@ -307,7 +300,7 @@ def test_within_layer_ranking_keeps_every_quota() -> None:
         v = rng.standard_normal(100).astype(np.float32)
         drawn = sample_layers(where, None, 2, 0.2, rng)
         probed = {span: rng.gamma(0.2, 10, len(span)).astype(np.float32) for span in drawn}
-        update = TopK(ranking="within-layer").keep(v, kept, probed)
+        update = Curvature(ranking="within-layer").keep(v, kept, probed)
         plain = top_positions(np.abs(v), kept)
         assert mask_density(where, update.positions).tolist() == mask_density(where, plain).tolist()
         assert update.values.tolist() == v[update.positions].tolist()
@@ -322,21 +315,42 @@ def test_within_layer_ranking_keeps_every_quota() -> None:
 
 @pytest.mark.parametrize(
     ("part", "density", "warmup"),
-    [(TopK(layers=0), 0.5, False), (TopK(), 1.0, False), (TopK(), 0.5, True)],
-    ids=["no layers", "all kept", "warm-up"],
+    [(TopK(), 0.5, False), (Curvature(), 1.0, False), (Curvature(), 0.5, True)],
+    ids=["plain", "all kept", "warm-up"],
 )
-def test_nothing_is_probed_where_magnitude_decides(part: TopK, density: float, warmup: bool) -> None:
+def test_nothing_is_probed_where_magnitude_decides(part: Curvature | TopK, density: float, warmup: bool) -> None:
     here = dataclasses.replace(scene(torch.eye(4), 2, 2), loss=unlooked, warmup=warmup)
     v = array(1, -4, 2, 3)
-    update = part.compress(v, density, here)
+    update = part.compress(v, density, here)[0]
     assert update.positions.tolist() == top_positions(np.abs(v), round(4 * density)).tolist()
 
 
 @pytest.mark.parametrize(("rounding", "kept"), [("ceil", 3), ("floor", 2)])
 def test_compress_keeps_kappa(rounding: str, kept: int) -> None:
-    part = TopK(layers=0, rounding=rounding)  # type: ignore[arg-type]
     v = np.arange(1, 11, dtype=np.float32)
-    assert part.compress(v, 0.25, scene(torch.eye(10), 10)).positions.tolist() == list(range(10 - kept, 10))
+    for part in (TopK(rounding), Curvature(rounding=rounding)):  # type: ignore[arg-type]
+        sent = part.compress(v, 0.25, scene(torch.eye(10), 10))[0]
+        assert sent.positions.tolist() == list(range(10 - kept, 10))
+
+
+@pytest.mark.parametrize(("density", "warmup"), [(0.5, False), (0.5, True), (1.0, False)])
+def test_the_mask_is_kept_whatever_decided(density: float, warmup: bool) -> None:
+    here = dataclasses.replace(scene(torch.eye(6), 2, 4), warmup=warmup)
+    update, state = Curvature().compress(array(1, -4, 2, 3, 0.5, 0), density, here)
+    assert list(state) == ["mask"]
+    assert state["mask"].tolist() == mask_density(here.model.layout, update.positions).tolist()
+
+
+def test_a_model_without_second_derivatives_is_sent_to_topk() -> None:
+    model = FlatModel(nn.EmbeddingBag(1, 2, mode="max"))
+    here = dataclasses.replace(scene(torch.eye(2), 2), model=model)
+    losses = {
+        "not implemented": lambda: model.module(torch.tensor([[0]])).pow(2).sum(),
+        "not finite": lambda: model.views[0].sum() ** 2 * torch.inf,
+    }
+    for why, loss in losses.items():
+        with pytest.raises(SettingError, match=rf"^layers: .*second derivatives.*{why}.*kind topk"):
+            Curvature().compress(array(1, 2), 0.5, dataclasses.replace(here, loss=loss))
 
 
 def test_compress_probes_only_the_layers_drawn() -> None:
@@ -345,7 +359,7 @@ def test_compress_probes_only_the_layers_drawn() -> None:
     seen = set()
     for seed in range(20):
         here = scene(torch.full((9,), 1e4).diag(), 3, 3, 3, seed=seed)
-        kept = TopK(layers=1).compress(v, 6 / 9, here).positions
+        kept = Curvature(layers=1).compress(v, 6 / 9, here)[0].positions
         dropped = set(range(9)) - set(kept.tolist())
         assert dropped in ({0, 1, 2}, {3, 4, 5}, {6, 7, 8})
         seen |= dropped
@@ -355,8 +369,8 @@ def test_compress_probes_only_the_layers_drawn() -> None:
 @pytest.mark.parametrize("layer", [0, 1, 2])
 def test_compress_follows_the_mask_of_last_time(layer: int) -> None:
     v = np.ones(9, np.float32)
-    here = dataclasses.replace(scene(torch.full((9,), 1e4).diag(), 3, 3, 3), mask=np.eye(3)[layer])
-    kept = TopK(layers=1, exploration=0.0).compress(v, 6 / 9, here).positions
+    here = dataclasses.replace(scene(torch.full((9,), 1e4).diag(), 3, 3, 3), state={"mask": np.eye(3)[layer]})
+    kept = Curvature(layers=1, exploration=0.0).compress(v, 6 / 9, here)[0].positions
     assert kept.tolist() == [i for i in range(9) if i // 3 != layer]
 
 
@@ -365,12 +379,12 @@ def test_compress_hands_probes_scope_and_proximal_term_to_the_probe() -> None:
     here = dataclasses.replace(scene(a, 1, 1), proximal=0.5)
     first = here.model.layout.layers[:1]
 
-    def probed(part: TopK) -> dict[Span, np.ndarray]:
+    def probed(part: Curvature) -> dict[Span, np.ndarray]:
         return part.curvature(here.model, here.loss(), first, here.proximal, here.generator)
 
-    exact = probed(TopK(probe_scope="layers"))
+    exact = probed(Curvature(scope="layers"))
     assert [values.tolist() for values in exact.values()] == [[3.5]]
-    many = probed(TopK(probes=PROBES))
+    many = probed(Curvature(probes=PROBES))
     assert next(iter(many.values())).item() == pytest.approx(3.5, abs=4 / np.sqrt(PROBES))
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from heteroselect.compress.grid import without_zeros
+from heteroselect.compress.codecs.grid import Grid
+from heteroselect.compress.grid import to_grid, without_zeros
 from heteroselect.compress.update import Update
-from heteroselect.compress.values import Coded, to_grid
 from heteroselect.compress.wire import decode, encode
 
 
-def coded(codes: list[int], scales: list[float], ends: list[int], steps: int = 2) -> Coded:
-    return Coded("grid", np.array(codes, np.uint8), np.array(scales, np.float32), np.array(ends, np.int64), steps)
+def coded(codes: list[int], scales: list[float], ends: list[int], steps: int = 2) -> Grid:
+    return Grid(np.array(codes, np.uint8), np.array(scales, np.float32), np.array(ends, np.int64), steps)
 
 
 def test_zeros_and_empty_buckets_go() -> None:

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from compressing import array, assert_same, normal, scene
+from compressing import array, normal, scene
 from heteroselect.compress.qsgd import QSGD
-from heteroselect.compress.wire import decode, encode
 
 
 def draws(part: QSGD, v: np.ndarray, density: float, count: int) -> np.ndarray:
     """So many at once: copies of v side by side, each in whole buckets of its own."""
     width = -(-v.size // part.bucket) * part.bucket
     copies = np.tile(np.pad(v, (0, width - v.size)), count)
-    sent = part.compress(copies, density, scene(copies.size)).dense()
+    sent = part.compress(copies, density, scene(copies.size))[0].dense()
     return sent.reshape(count, width)[:, : v.size].astype(np.float64)
 
 
@@ -59,18 +58,18 @@ def test_no_more_are_sent_than_the_paper_expects() -> None:
     """E nnz ≤ s(s + √N) in a bucket."""
     v, one = normal(512), scene(512)
     for levels in (1, 4):
-        sent = [QSGD(levels).compress(v, 1.0, one).positions.size for _ in range(50)]
+        sent = [QSGD(levels).compress(v, 1.0, one)[0].positions.size for _ in range(50)]
         assert np.mean(sent) < levels * (levels + np.sqrt(512))
 
 
 def test_a_lone_coordinate_is_exact() -> None:
     v = array(0, 0, -0.3, 0)
-    assert QSGD(4).compress(v, 1.0, scene(4)).dense().tolist() == v.tolist()
+    assert QSGD(4).compress(v, 1.0, scene(4))[0].dense().tolist() == v.tolist()
 
 
 def test_buckets_have_their_own_norms() -> None:
     v = np.concatenate([normal(512), np.zeros(512, np.float32), 1e-6 * normal(512, 1), array(7)])
-    sent = QSGD(1).compress(v, 1.0, scene(v.size))
+    sent = QSGD(1).compress(v, 1.0, scene(v.size))[0]
     assert sent.coded is not None
     assert sent.coded.scales.tolist() == pytest.approx(
         [np.linalg.norm(v[:512]), np.linalg.norm(v[1024:1536]), 7], rel=1e-6
@@ -83,68 +82,18 @@ def test_buckets_have_their_own_norms() -> None:
 
 def test_a_norm_beyond_the_largest_float() -> None:
     v = np.full(512, 3e38, np.float32)
-    sent = QSGD(1).compress(v, 1.0, scene(512))
+    sent = QSGD(1).compress(v, 1.0, scene(512))[0]
     assert np.isfinite(sent.values).all()
     assert sent.values.max() == np.finfo(np.float32).max
 
 
 def test_many_levels_are_sent_dense_and_few_sparse() -> None:
     v = normal(512)
-    assert QSGD(127, bucket=4).compress(v, 0.1, scene(512)).is_dense
-    assert not QSGD(1).compress(v, 0.1, scene(512)).is_dense
-
-
-def test_the_density_is_not_looked_at() -> None:
-    v = normal(700)
-    assert_same(QSGD().compress(v, 0.01, scene(700)), QSGD().compress(v, 1.0, scene(700)))
+    assert QSGD(127, bucket=4).compress(v, 0.1, scene(512))[0].is_dense
+    assert not QSGD(1).compress(v, 0.1, scene(512))[0].is_dense
 
 
 @pytest.mark.parametrize(("levels", "bucket"), [(0, 512), (128, 512), (4, 0)])
 def test_what_the_wire_cannot_carry_is_refused(levels: int, bucket: int) -> None:
     with pytest.raises(ValueError, match="allowed"):
         QSGD(levels, bucket)
-
-
-PARTS = pytest.mark.parametrize("part", [QSGD(), QSGD(1), QSGD(16, 64), QSGD(127)])
-
-
-@PARTS
-@pytest.mark.parametrize("density", [0.01, 0.2, 1.0])
-@pytest.mark.parametrize("v", [normal(1300), normal(1300) ** 9, array(0, 0, -2), array(-1e-45, 3e38), array(5)])
-def test_not_a_bit_changes_on_the_way(part: QSGD, density: float, v: np.ndarray) -> None:
-    layers = (1000, 300) if v.size == 1300 else (v.size,)
-    sent = part.compress(v, density, scene(*layers))
-    assert_same(decode(encode(sent, np.cumsum(layers).tolist()), v.size), sent)
-
-
-@PARTS
-def test_one_seed_one_update(part: QSGD) -> None:
-    v = normal(3000)
-    first, again = (part.compress(v, 0.1, scene(1000, 2000, seed=3)) for _ in range(2))
-    assert_same(first, again)
-    assert part.compress(v, 0.1, scene(1000, 2000, seed=4)).dense().tobytes() != first.dense().tobytes()
-    one = scene(1000, 2000)
-    assert part.compress(v, 0.1, one).dense().tobytes() != part.compress(v, 0.1, one).dense().tobytes()
-
-
-@PARTS
-def test_the_vector_is_left_alone(part: QSGD) -> None:
-    v = normal(600)
-    part.compress(v, 0.1, scene(100, 500))
-    assert v.tobytes() == normal(600).tobytes()
-
-
-@PARTS
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_coordinate_that_is_not_finite_is_refused(part: QSGD, bad: float) -> None:
-    with pytest.raises(ValueError, match="not finite"):
-        part.compress(array(1, bad, 2), 0.5, scene(3))
-
-
-@PARTS
-@pytest.mark.parametrize("density", [0.1, 1.0])
-def test_nothing_comes_of_nothing(part: QSGD, density: float) -> None:
-    v = np.zeros(900, np.float32)
-    sent = part.compress(v, density, scene(500, 400))
-    assert not sent.dense().any()
-    assert_same(decode(encode(sent, [500, 900]), 900), sent)

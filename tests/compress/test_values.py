@@ -6,7 +6,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heteroselect.compress.values import BITS, encode_values, pack, packed_size, to_grid, unpack
+from compressing import BITS
+from compressing import coded as encode_values
+from heteroselect.compress import BFloat16, Float16, Float32, UniformValues, Update
+from heteroselect.compress.codecs.bits import pack, packed_size, unpack
+from heteroselect.compress.grid import to_grid
 
 UNIFORM = ["uniform2", "uniform3", "uniform4", "uniform8"]
 
@@ -56,7 +60,7 @@ def test_random_rounding_is_unbiased(kind: str) -> None:
     assert means == pytest.approx([1.0, 0.3, -0.11], abs=4 * step / 2 / np.sqrt(40_000) + 1e-6)
 
 
-@pytest.mark.parametrize("kind", list(BITS)[1:])
+@pytest.mark.parametrize("kind", list(BITS))
 def test_own_values_are_kept_to_the_bit(kind: str) -> None:
     values = np.random.default_rng(4).normal(size=500).astype(np.float32)
     once = encode_values(values, kind, one_bucket(values)).values()
@@ -64,7 +68,7 @@ def test_own_values_are_kept_to_the_bit(kind: str) -> None:
     assert once.tobytes() == again.tobytes()
 
 
-@pytest.mark.parametrize("kind", list(BITS)[1:])
+@pytest.mark.parametrize("kind", list(BITS))
 @pytest.mark.parametrize("count", [0, 1, 7])
 def test_zeros_and_nothing(kind: str, count: int) -> None:
     values = np.zeros(count, np.float32)
@@ -73,7 +77,22 @@ def test_zeros_and_nothing(kind: str, count: int) -> None:
 
 
 def test_float32_needs_no_codes() -> None:
-    assert encode_values(np.ones(3, np.float32), "float32", np.array([3])) is None
+    update = Update(5, np.array([0, 1, 4]), np.ones(3, np.float32))
+    assert Float32().apply(update, [5], np.random.default_rng()) is update
+
+
+@pytest.mark.parametrize(("bucket", "ends"), [(0, [1, 3, 4]), (2, [2, 4]), (3, [3, 4]), (9, [4])])
+def test_a_bucket_is_a_layer_or_so_many_values(bucket: int, ends: list[int]) -> None:
+    update = Update(12, np.array([0, 5, 6, 11]), np.array([1, 2, -3, 4], np.float32))
+    sent = UniformValues(2, bucket, "nearest").apply(update, [4, 8, 12], np.random.default_rng())
+    assert sent.coded.ends.tolist() == ends
+    largest = [np.abs(part).max() for part in np.split(update.values, ends[:-1])]
+    assert sent.coded.scales.tolist() == largest
+
+
+def test_the_bits_of_a_value() -> None:
+    parts = (Float32(), Float16(), BFloat16(), UniformValues(), UniformValues(bits=3))
+    assert [part.bits for part in parts] == [32, 16, 16, 4, 3]
 
 
 def test_halves_are_those_of_numpy_and_never_infinite() -> None:

@@ -8,16 +8,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compressing import normal, scene
+from compressing import BITS, BOOK, Codebook, assert_same, assert_whole_or_refused, normal, scene
+from compressing import coded as encode_values
 from heteroselect.compress import wire
+from heteroselect.compress.codecs import Head
+from heteroselect.compress.codecs.float import BFLOAT16, FLOAT16
+from heteroselect.compress.codecs.grid import GRID
 from heteroselect.compress.drive import Drive
+from heteroselect.compress.grid import to_grid
 from heteroselect.compress.positions import ENTROPY, encode_positions
 from heteroselect.compress.update import Update
-from heteroselect.compress.values import BITS, encode_values, to_grid
-from heteroselect.compress.wire import KINDS, WireError, decode, encode
+from heteroselect.compress.wire import TABLE, WireError, decode, encode, table_with
 
 HEADER = 27
-HALVES = {KINDS.index("float16"), KINDS.index("bfloat16")}  # the one lie that no length gives away
+HALVES = {FLOAT16.code, BFLOAT16.code}  # the one lie that no length gives away
 FIELDS = {"size": 0, "kept": 1, "kind": 2, "steps": 3, "code": 4, "buckets": 5, "width": 6}
 
 
@@ -50,11 +54,14 @@ SOME = [
     quantised(),
     quantised(kind="uniform3"),
     quantised(kind="float16"),
-    Drive(6).compress(normal(300), 0.5, scene(4)),
+    quantised(kind="bfloat16"),
+    Drive(6).compress(normal(300), 0.5, scene(4))[0],
+    Codebook().compress(normal(300), 0.2, scene(4))[0],
 ]
 EACH = pytest.mark.parametrize(
-    "sent", SOME, ids=["all", "few", "fewer", "regular", "4 bit", "3 bit", "half", "rotated"]
+    "sent", SOME, ids=["all", "few", "fewer", "regular", "4 bit", "3 bit", "half", "brain", "rotated", "a user's"]
 )
+CODECS = table_with(BOOK)
 
 
 @st.composite
@@ -82,7 +89,7 @@ def test_a_round_trip_changes_no_bit(sent: Update) -> None:
     assert (got.positions.dtype, got.values.dtype) == (np.int64, np.float32)
 
 
-@pytest.mark.parametrize("kind", list(BITS)[1:])
+@pytest.mark.parametrize("kind", list(BITS))
 @pytest.mark.parametrize(("size", "kept"), [(1, 1), (300, 40), (300, 300), (5000, 3)])
 def test_every_kind_of_value_comes_back_to_the_bit(kind: str, size: int, kept: int) -> None:
     sent = quantised(size, kept, kind)
@@ -92,7 +99,7 @@ def test_every_kind_of_value_comes_back_to_the_bit(kind: str, size: int, kept: i
     assert encode(got) == encode(sent)
 
 
-@pytest.mark.parametrize("kind", list(BITS)[1:])
+@pytest.mark.parametrize("kind", list(BITS))
 def test_nothing_and_zeros(kind: str) -> None:
     nothing, zeros = np.empty(0, np.float32), np.zeros(4, np.float32)
     empty = encode_values(nothing, kind, np.empty(0, np.int64))
@@ -122,7 +129,7 @@ def test_every_truncation_is_noticed(sent: Update) -> None:
     payload = encode(sent)
     for length in range(len(payload)):
         with pytest.raises(WireError):
-            decode(payload[:length], sent.size)
+            decode(payload[:length], sent.size, CODECS)
 
 
 @EACH
@@ -133,20 +140,20 @@ def test_every_change_of_a_single_byte_is_noticed(sent: Update) -> None:
             broken = bytearray(payload)
             broken[at] ^= change
             with pytest.raises(WireError):
-                decode(bytes(broken), sent.size)
+                decode(bytes(broken), sent.size, CODECS)
 
 
 @EACH
 def test_more_bytes_than_claimed_are_refused(sent: Update) -> None:
     with pytest.raises(WireError):
-        decode(encode(sent) + b"\0", sent.size)
+        decode(encode(sent) + b"\0", sent.size, CODECS)
 
 
 @EACH
 @pytest.mark.parametrize("kept", [1, 301, 4001, 2**31, 2**32 - 1])
 def test_a_false_claim_is_refused_though_the_checksum_fits(sent: Update, kept: int) -> None:
     with pytest.raises(WireError):
-        decode(forged(encode(sent), kept=kept), sent.size)
+        decode(forged(encode(sent), kept=kept), sent.size, CODECS)
 
 
 @EACH
@@ -158,12 +165,12 @@ def test_other_fields_that_lie_are_refused(sent: Update) -> None:
             same_width = {value, known[FIELDS["kind"]]} <= HALVES and name == "kind"
             if value != known[FIELDS[name]] and not same_width:
                 with pytest.raises(WireError):
-                    decode(forged(payload, **{name: value}), sent.size)
+                    decode(forged(payload, **{name: value}), sent.size, CODECS)
     for name in ("buckets", "width", "steps"):
         for value in (1, 3, 250) if name == "steps" else (1, 3, 10**6, 2**32 - 1):
             if value != known[FIELDS[name]]:
                 with pytest.raises(WireError):
-                    decode(forged(payload, **{name: value}), sent.size)
+                    decode(forged(payload, **{name: value}), sent.size, CODECS)
 
 
 @pytest.mark.parametrize("size", [1, 299, 301, 2**20])
@@ -239,13 +246,101 @@ def test_a_mutated_payload_is_refused_or_is_an_update(data: st.DataObject) -> No
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(HEADER, len(payload) - 1))
         payload[at] = data.draw(st.integers(0, 255))
-    try:
-        got = decode(forged(bytes(payload)), sent.size)
-    except WireError:
-        return
-    assert np.isfinite(got.values).all()
-    assert (np.diff(got.positions) > 0).all()
-    assert got.positions.size == 0 or got.positions[-1] < sent.size
+    assert_whole_or_refused(forged(bytes(payload)), sent.size, CODECS)
+
+
+def test_every_codec_of_the_table_is_tried_above() -> None:
+    tried = {encode(sent)[HEADER - 15] for sent in SOME}
+    assert tried == set(CODECS) == {*TABLE, 200}
+
+
+# Codecs of one's own
+
+
+class Plain:
+    """A codec of everything at once, from which bytes are read in as many ways as a test wants."""
+
+    code, whole = 129, True
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+
+    @property
+    def codec(self) -> "Plain":
+        return self
+
+    def values(self) -> np.ndarray:
+        return np.arange(3, dtype=np.float32)
+
+    def pack(self, update: Update) -> tuple[Head, bytes]:
+        return Head(update.size, 1, 7, 9), b"anything"
+
+    def unpack(self, head: Head, data: memoryview) -> tuple[np.ndarray, "Plain"]:
+        assert (head, bytes(data)) == (Head(3, 1, 7, 9), b"anything")
+        answer = self.answers.pop()
+        if isinstance(answer, type):
+            raise answer("broken")
+        return answer, self
+
+
+def plain(*answers: object) -> tuple[bytes, Plain]:
+    codec = Plain(*answers)
+    return encode(Update(3, np.arange(3), codec.values(), codec)), codec
+
+
+def test_a_users_codec_brings_its_update_back() -> None:
+    sent = Codebook().compress(normal(500), 0.1, scene(4))[0]
+    payload = encode(sent, [100, 500])
+    assert_same(decode(payload, 500, CODECS), sent)
+    assert encode(decode(payload, 500, CODECS), [100, 500]) == payload
+    with pytest.raises(WireError, match="not an update"):
+        decode(payload, 500)
+
+
+def test_a_users_codec_may_do_without_positions() -> None:
+    payload, codec = plain(np.arange(3, dtype=np.float32))
+    got = decode(payload, 3, table_with(codec))
+    assert got.dense().tolist() == [0, 1, 2]
+    assert len(payload) == HEADER + len(b"anything")
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError, ZeroDivisionError, MemoryError, struct.error, AssertionError])
+def test_whatever_a_codec_raises_is_a_wire_error(error: type) -> None:
+    payload, codec = plain(error)
+    with pytest.raises(WireError, match=r"values are damaged.*broken"):
+        decode(payload, 3, table_with(codec))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0, 1.0, 2.0],
+        np.arange(2, dtype=np.float32),
+        np.arange(3.0),
+        np.zeros((3, 1), np.float32),
+        np.array([1, np.nan, 2], np.float32),
+        None,
+    ],
+    ids=["no array", "too few", "doubles", "a matrix", "not finite", "nothing"],
+)
+def test_what_a_codec_gives_back_is_looked_at(values: object) -> None:
+    payload, codec = plain(values)
+    with pytest.raises(WireError, match=r"expected|not finite"):
+        decode(payload, 3, table_with(codec))
+
+
+@pytest.mark.parametrize("code", [0, 3, 127, 256, -1])
+def test_a_users_codec_takes_no_kind_of_ours(code: int) -> None:
+    codec = Plain()
+    codec.code = code
+    with pytest.raises(ValueError, match="128 to 255"):
+        table_with(codec)
+    with pytest.raises(ValueError, match="128 to 255"):
+        encode(Update(3, np.arange(3), codec.values(), codec))
+
+
+def test_no_codec_adds_nothing() -> None:
+    assert table_with(None) is TABLE
 
 
 def test_a_hostile_payload_allocates_little() -> None:
@@ -254,7 +349,7 @@ def test_a_hostile_payload_allocates_little() -> None:
     honest = encode(update(size, list(range(0, size, 4000))))
     hostile = [
         forged(honest, kept=size),
-        forged(honest, kept=size, kind=KINDS.index("grid"), steps=1),
+        forged(honest, kept=size, kind=GRID.code, steps=1),
         forged(honest, code=1),
         forged(honest, code=2),
         forged(honest, width=2**32 - 1),

@@ -1,8 +1,55 @@
-"""What does a client send?"""
+"""What does a client send?
 
-from heteroselect.compress.curvature import Scene, TopK
-from heteroselect.compress.memory import EF21, ErrorMemory, Kept, MomentumMemory, NoMemory
+A compressor promises: `unbiased` (right on average), `own_values` (few-bit values of its own, so that `values` stays
+float32), `needs_memory` (its rule presumes that what it leaves out is kept), `takes_memory` (its error shrinks with
+what is sent, so that a memory of it stays bounded), `uses_density` (how much it sends follows the allocation).
+"""
+
+from heteroselect.compress.curvature import Curvature
+from heteroselect.compress.drive import Drive
+from heteroselect.compress.everything import Everything
+from heteroselect.compress.memory import EF21, ErrorMemory, MomentumMemory, NoMemory
+from heteroselect.compress.qsgd import QSGD
+from heteroselect.compress.random_k import RandomK
+from heteroselect.compress.scene import Scene
+from heteroselect.compress.sign import Sign
+from heteroselect.compress.stc import STC
+from heteroselect.compress.terngrad import TernGrad
+from heteroselect.compress.threshold import Threshold
+from heteroselect.compress.topk import TopK
 from heteroselect.compress.update import Update
-from heteroselect.compress.values import ValueCoding
+from heteroselect.compress.values import BFloat16, Float16, Float32, UniformValues
+from heteroselect.compress.wangni import Wangni
+from heteroselect.state import Kept
 
-__all__ = ["EF21", "ErrorMemory", "Kept", "MomentumMemory", "NoMemory", "Scene", "TopK", "Update", "ValueCoding"]
+COMPRESSORS = (Everything, TopK, Curvature, RandomK, Threshold, Wangni, QSGD, TernGrad, Sign, STC, Drive)
+MEMORIES = (NoMemory, ErrorMemory, EF21, MomentumMemory)
+VALUES = (Float32, Float16, BFloat16, UniformValues)
+
+__all__ = [
+    "COMPRESSORS",
+    "EF21",
+    "MEMORIES",
+    "QSGD",
+    "STC",
+    "VALUES",
+    "BFloat16",
+    "Curvature",
+    "Drive",
+    "ErrorMemory",
+    "Everything",
+    "Float16",
+    "Float32",
+    "Kept",
+    "MomentumMemory",
+    "NoMemory",
+    "RandomK",
+    "Scene",
+    "Sign",
+    "TernGrad",
+    "Threshold",
+    "TopK",
+    "UniformValues",
+    "Update",
+    "Wangni",
+]

@@ -2,79 +2,87 @@
 
 Coordinates of most layers are ranked by v². On Q layers, drawn by the client's previous mask, they are
 ranked by v²/|Ĥ| with one Hutchinson probe Ĥ = z∘(Hz) (Bekas et al. 2007; Yao et al. 2020).
-The paper's own Table II has plain magnitude ahead; `layers = 0` gives it.
+The paper's own Table II has plain magnitude ahead; `TopK` is that.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from heteroselect.arrays import Reals
-from heteroselect.compress.topk import Rounding, kept_count, top_positions
+from heteroselect.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.compress.topk import ROUNDING, Rounding, kept_count, top_positions
 from heteroselect.compress.update import Positions, Update, Values
-from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import FlatModel, Layout, Span, flattened
+from heteroselect.part import Brings, SettingError, setting
+from heteroselect.state import Kept
 
-_NO_CURVATURE = (
-    "method.compress.curvature_layers: allowed is 0 (rank by magnitude), because the model's second derivatives "
-    "cannot be had"
-)
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
-
-@dataclass(frozen=True)
-class Scene:
-    """What a compressor may look at beside the vector: the client's model after its steps, the loss of one
-    more batch, its last mask (kept fraction a layer), and randomness of its own."""
-
-    model: FlatModel
-    loss: Callable[[], Tensor]
-    proximal: float
-    mask: Reals | None
-    warmup: bool
-    rng: np.random.Generator
-    generator: torch.Generator
+    from heteroselect.flat import FlatModel, Layout, Span
 
 
 @dataclass(frozen=True)
-class TopK:
-    """The paper's compressor. The defaults are its text; each other choice is one setting away."""
+class Curvature:
+    """The paper's compressor. The defaults are its text; each other choice is one setting away.
 
-    layers: int = 3
-    exploration: float = 0.2
-    probes: int = 1
-    floor: float = 1e-6
-    ranking: Literal["global", "within-layer"] = "global"
-    probe_scope: Literal["model", "layers"] = "model"
-    damping: Literal["floor", "median"] = "floor"
-    rounding: Rounding = "ceil"
+    What it keeps at a client is its last mask: the kept fraction of each layer.
+    """
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
-        """The κ = ⌈θN⌉ best coordinates of v. Where all are kept there is nothing to probe for, and the
+    kind: ClassVar[str] = "curvature"
+    carries: ClassVar[tuple[str, ...]] = ("rounding",)
+    unbiased: ClassVar[bool] = False
+    own_values: ClassVar[bool] = False
+    needs_memory: ClassVar[bool] = True
+    takes_memory: ClassVar[bool] = True
+    uses_density: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.2)}
+
+    layers: int = setting(3, "Q, layers ranked by curvature (eq. 10)", ge=1)
+    exploration: float = setting(0.2, "λ, the uniform share of the layer sampling", ge=0, le=1)
+    probes: int = setting(1, "Hutchinson probes averaged (eq. 11)", ge=1)
+    floor: float = setting(1e-6, "least |Ĥ|", gt=0)
+    ranking: Literal["global", "within-layer"] = setting(
+        "global", "compete over the whole model, or only within a layer for the quota that magnitude gives it"
+    )
+    scope: Literal["model", "layers"] = setting(
+        "model", "probe with signs on all coordinates, or only on the sampled layers"
+    )
+    damping: Literal["floor", "median"] = setting("floor", "median: add the layer's median |Ĥ|")
+    rounding: Rounding = setting("ceil", ROUNDING)
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """The κ best coordinates of v, and their mask. Where all are kept there is nothing to probe for, and the
         warm-up goes by magnitude."""
-        kept = kept_count(density, v.size, self.rounding)
-        if self.layers == 0 or kept == v.size or scene.warmup:
-            return self.keep(v, kept, {})
-        spans = sample_layers(scene.model.layout, scene.mask, self.layers, self.exploration, scene.rng)
-        curvature = self.curvature(scene.model, scene.loss(), spans, scene.proximal, scene.generator)
-        return self.keep(v, kept, curvature)
+        kept, layout = kept_count(density, v.size, self.rounding), scene.model.layout
+        curvature: dict[Span, Values] = {}
+        if kept < v.size and not scene.warmup:
+            spans = sample_layers(layout, scene.state.get("mask"), self.layers, self.exploration, scene.rng)
+            curvature = self.curvature(scene.model, scene.loss(), spans, scene.proximal, scene.generator)
+        update = self.keep(v, kept, curvature)
+        return update, {"mask": mask_density(layout, update.positions)}
 
     def curvature(
-        self, model: FlatModel, loss: Tensor, spans: Sequence[Span], proximal: float, generator: torch.Generator
-    ) -> dict[Span, Values]:
-        """|Ĥ| of the sampled layers; a model that cannot be differentiated twice is named as such."""
+        self,
+        model: "FlatModel",
+        loss: "Tensor",
+        spans: "Sequence[Span]",
+        proximal: float,
+        generator: "torch.Generator",
+    ) -> "dict[Span, Values]":
+        """|Ĥ| of the sampled layers; SettingError where the model cannot be differentiated twice."""
         try:
-            found = hutchinson(model, loss, spans, proximal, generator, probes=self.probes, scope=self.probe_scope)
+            found = hutchinson(model, loss, spans, proximal, generator, probes=self.probes, scope=self.scope)
         except (RuntimeError, NotImplementedError) as error:
-            raise HeteroSelectError(f"{_NO_CURVATURE} ({error}).") from error
+            raise _no_curvature(str(error)) from error
         if not all(np.isfinite(diagonal).all() for diagonal in found.values()):
-            raise HeteroSelectError(f"{_NO_CURVATURE} (they are not finite).")
+            raise _no_curvature("they are not finite")
         return found
 
-    def keep(self, v: Values, kept: int, curvature: dict[Span, Values]) -> Update:
+    def keep(self, v: Values, kept: int, curvature: "dict[Span, Values]") -> Update:
         """Rank and keep; `curvature` holds |Ĥ| of each probed layer."""
         magnitudes = np.abs(v)
         if not curvature:
@@ -84,7 +92,7 @@ class TopK:
             return Update.keep(v, top_positions(weighted, kept))
         return Update.keep(v, _rerank(magnitudes, weighted, list(curvature), kept))
 
-    def weighted(self, magnitudes: Values, curvature: dict[Span, Values]) -> Values:
+    def weighted(self, magnitudes: Values, curvature: "dict[Span, Values]") -> Values:
         """|v|/√max(|Ĥ|, ε) on the probed layers, |v| elsewhere: the order of eq. 10, with the floor of the authors'
         code for its ε, and without squaring, which would make small values vanish."""
         scores = magnitudes.copy()
@@ -96,9 +104,16 @@ class TopK:
         return scores
 
 
+def _no_curvature(why: str) -> SettingError:
+    return SettingError(
+        "layers",
+        f"the model's second derivatives cannot be had ({why}); allowed is the kind topk, which ranks by magnitude",
+    )
+
+
 def sample_layers(
-    layout: Layout, density: Reals | None, count: int, exploration: float, rng: np.random.Generator
-) -> list[Span]:
+    layout: "Layout", density: Reals | None, count: int, exploration: float, rng: np.random.Generator
+) -> "list[Span]":
     """Q layers without replacement, P(l) = (1 − λ)·(share of the last mask) + λ/L; without a mask, evenly."""
     total = len(layout.layers)
     count = min(count, total)
@@ -110,7 +125,7 @@ def sample_layers(
     return [layout.layers[i] for i in sorted(drawn.tolist())]
 
 
-def mask_density(layout: Layout, positions: Positions) -> Reals:
+def mask_density(layout: "Layout", positions: Positions) -> Reals:
     """The kept fraction of each layer."""
     edges = np.searchsorted(positions, [span.start for span in layout.layers] + [layout.size])
     density: Reals = np.diff(edges) / np.array([len(span) for span in layout.layers])
@@ -118,20 +133,24 @@ def mask_density(layout: Layout, positions: Positions) -> Reals:
 
 
 def hutchinson(
-    model: FlatModel,
-    loss: Tensor,
-    spans: Sequence[Span],
+    model: "FlatModel",
+    loss: "Tensor",
+    spans: "Sequence[Span]",
     proximal: float,
-    generator: torch.Generator,
+    generator: "torch.Generator",
     *,
     probes: int = 1,
     scope: Literal["model", "layers"] = "model",
-) -> dict[Span, Values]:
+) -> "dict[Span, Values]":
     """|Ĥ| on `spans`, where H is the Hessian of loss + (μ/2)‖w − w₀‖² and Ĥ = z∘(Hz), z = ±1 (eq. 11).
 
     The proximal term adds exactly μ to every entry, because z² = 1. Several probes are averaged before
     the absolute value is taken.
     """
+    import torch
+
+    from heteroselect.flat import flattened
+
     layout = model.layout
     inside = [any(s.start <= p.start < s.stop for s in spans) for p in layout.parameters]
     wanted = [view for view, keep in zip(model.views, inside, strict=True) if keep]
@@ -157,12 +176,14 @@ def hutchinson(
     }
 
 
-def _signs(like: Tensor, generator: torch.Generator) -> Tensor:
+def _signs(like: "Tensor", generator: "torch.Generator") -> "Tensor":
+    import torch
+
     bits = torch.randint(0, 2, like.shape, generator=generator, device=generator.device)
     return (2 * bits - 1).to(like.dtype)
 
 
-def _rerank(magnitudes: Values, weighted: Values, spans: list[Span], kept: int) -> Positions:
+def _rerank(magnitudes: Values, weighted: Values, spans: "list[Span]", kept: int) -> Positions:
     """Each layer keeps the quota that magnitude gives it; curvature only chooses within the layer."""
     positions = top_positions(magnitudes, kept)
     for span in spans:

@@ -1,4 +1,4 @@
-"""One bit a coordinate of the rotated vector, without bias.
+"""One bit per coordinate of the rotated vector, without bias.
 
 Vargaftik, Ben-Basat, Portnoy, Mendelson, Ben-Itzhak, Mitzenmacher, "DRIVE: One-bit distributed mean estimation",
 NeurIPS 2021; "EDEN: Communication-efficient and robust distributed mean estimation for federated learning", ICML 2022
@@ -6,14 +6,18 @@ NeurIPS 2021; "EDEN: Communication-efficient and robust distributed mean estimat
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress.curvature import Scene
-from heteroselect.compress.rotation import Rotation
+from heteroselect.compress.codecs.grid import Grid
+from heteroselect.compress.codecs.rotated import Rotated
+from heteroselect.compress.rotation import LARGEST, Rotation
+from heteroselect.compress.scene import FORGETS, Scene
 from heteroselect.compress.topk import kept_count
-from heteroselect.compress.update import Update, Values, all_positions
-from heteroselect.compress.values import Coded
+from heteroselect.compress.update import Update, Values, all_positions, finite
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
@@ -26,11 +30,19 @@ class Drive:
     each block are, and there are no position bytes. The expected squared error is (π/(2θ) − 1)‖x‖².
     """
 
-    exponent: int = 12
+    kind: ClassVar[str] = "drive"
+    unbiased: ClassVar[bool] = True
+    own_values: ClassVar[bool] = True
+    needs_memory: ClassVar[bool] = False
+    takes_memory: ClassVar[bool] = False
+    uses_density: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"memory": FORGETS}
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
-        if not np.isfinite(v).all():
-            raise ValueError("a coordinate is not finite")
+    exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=0, le=LARGEST)
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """A share of the signs of the rotated v."""
+        finite(v)
         rotation = Rotation(v.size, int(scene.rng.integers(2**63)), self.exponent)
         blocks = rotation.blocks
         sent = np.array([kept_count(density, int(block), "ceil") for block in blocks], np.int64)
@@ -42,5 +54,5 @@ class Drive:
         scales = np.divide(squares, lengths, out=np.zeros(len(blocks)), where=lengths > 0)
         # a scale beyond float32 is cut; it would need a sum of squares that no model has
         scales = np.minimum(scales, np.finfo(np.float32).max).astype(np.float32)
-        coded = Coded("rotated", (kept >= 0).astype(np.uint8), scales, ends, steps=1, rotation=rotation)
-        return Update(v.size, all_positions(v.size), coded.values(), coded)
+        coded = Rotated(Grid((kept >= 0).astype(np.uint8), scales, ends, steps=1), rotation)
+        return Update(v.size, all_positions(v.size), coded.values(), coded), {}

@@ -14,16 +14,14 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import constriction
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from heteroselect.compress.update import Positions, all_positions
 
 ALL, BITMAP, GAPS, ENTROPY = range(4)
 SLACK = 1.015  # bytes that a faster code may take, for one of the coder
-SPARSEST = {BITMAP: 16, GAPS: 64}  # coordinates a kept one; beyond it these codes are hopeless, and refused
+SPARSEST = {BITMAP: 16, GAPS: 64}  # coordinates per kept one; beyond it these codes are hopeless, and refused
 TABLE = 4096  # largest table of the entropy coder; longer gaps send more low bits as they are
 _SEGMENT = struct.Struct("<IIBH")
 _COUNT = struct.Struct("<HI")
@@ -53,6 +51,8 @@ class Segment:
     def model(self) -> object:
         """The geometric distribution of a gap's upper part, made by products alone: the same on every machine.
         (The coder wants two symbols at least.)"""
+        import constriction
+
         stay = 1.0 - self.kept / self.size
         for _ in range(self.low):
             stay *= stay
@@ -80,7 +80,7 @@ def encode_positions(positions: Positions, size: int, layers: Sequence[int]) -> 
 
 
 def decode_positions(code: int, data: bytes, size: int, kept: int) -> Positions:
-    """Rising positions below `size`, or CodingError. At most about 64 bytes a kept one are allocated."""
+    """Rising positions below `size`, or CodingError. At most about 64 bytes per kept one are allocated."""
     if code in SPARSEST and kept * SPARSEST[code] < size:
         raise CodingError("so few positions are not sent in this code")
     if code == ALL:
@@ -120,6 +120,8 @@ def _apart(positions: Positions, layers: Sequence[int]) -> float:
 
 
 def _encode_entropy(positions: Positions, ends: Sequence[int]) -> bytes:
+    import constriction
+
     bounds = np.searchsorted(positions, [0, *ends])
     segments, uppers, lowers = [], [], []
     start = 0
@@ -143,6 +145,8 @@ def _encode_entropy(positions: Positions, ends: Sequence[int]) -> bytes:
 
 
 def _decode_entropy(data: bytes, size: int, kept: int) -> Positions:
+    import constriction
+
     segments, words, raw = _parse_entropy(data, size, kept)
     try:
         coder = constriction.stream.stack.AnsCoder(words)
@@ -246,11 +250,15 @@ def _from_gap_bytes(data: NDArray[np.uint8], kept: int) -> Positions:
 
 
 def _zstd(data: NDArray[np.uint8]) -> bytes:
+    import zstandard
+
     return zstandard.ZstdCompressor(level=1).compress(data.data)  # higher levels gain nothing on noise
 
 
 def _unzstd(data: bytes, least: int, most: int) -> NDArray[np.uint8]:
     """Decompress, after looking at the size the frame announces: a bomb is refused before it goes off."""
+    import zstandard
+
     try:
         announced = zstandard.frame_content_size(data)
         if not least <= announced <= most:

@@ -1,13 +1,16 @@
 """QSGD: each coordinate rounded at random to a few levels of its bucket's norm (Alistarh et al., NeurIPS 2017)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress.curvature import Scene
-from heteroselect.compress.grid import without_zeros
-from heteroselect.compress.update import Update, Values
-from heteroselect.compress.values import MOST_STEPS, to_grid
+from heteroselect.compress.codecs.grid import MOST_STEPS
+from heteroselect.compress.grid import to_grid, without_zeros
+from heteroselect.compress.scene import FORGETS, Scene
+from heteroselect.compress.update import Update, Values, finite
+from heteroselect.part import Brings, check, setting
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
@@ -19,19 +22,25 @@ class QSGD:
     is not looked at.
     """
 
-    levels: int = 4
-    bucket: int = 512
+    kind: ClassVar[str] = "qsgd"
+    unbiased: ClassVar[bool] = True
+    own_values: ClassVar[bool] = True
+    needs_memory: ClassVar[bool] = False
+    takes_memory: ClassVar[bool] = False
+    uses_density: ClassVar[bool] = False
+    brings: ClassVar[Brings] = {"memory": FORGETS}
+
+    levels: int = setting(4, "s, levels on either side of zero", ge=1, le=MOST_STEPS // 2)
+    bucket: int = setting(512, "coordinates that share a norm", ge=1)
 
     def __post_init__(self) -> None:
-        if not 1 <= self.levels <= MOST_STEPS // 2 or self.bucket < 1:
-            raise ValueError(f"1 to {MOST_STEPS // 2} levels and a bucket of at least 1 are allowed")
+        check(self)  # more levels than a code has room for would be sent as others, without an error
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
-        if not np.isfinite(v).all():
-            raise ValueError("a coordinate is not finite")
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """All of v on the grid, without what became zero."""
         starts = np.arange(0, v.size, self.bucket)
-        norms = np.sqrt(np.add.reduceat(np.square(v, dtype=np.float64), starts))
+        norms = np.sqrt(np.add.reduceat(np.square(finite(v), dtype=np.float64), starts))
         # a norm beyond float32 may be cut: no coordinate is larger than the largest float, so nothing is clipped
         scales = np.minimum(norms, np.finfo(np.float32).max).astype(np.float32)
         ends = np.minimum(starts + self.bucket, v.size)
-        return without_zeros(v.size, to_grid(v, 2 * self.levels, ends, scene.rng, scales))
+        return without_zeros(v.size, to_grid(v, 2 * self.levels, ends, scene.rng, scales)), {}

@@ -1,12 +1,15 @@
 """Random κ: which coordinates are sent is left to chance (Stich et al., NeurIPS 2018; Wangni et al., NeurIPS 2018)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress.curvature import Scene
-from heteroselect.compress.topk import Rounding, kept_count
-from heteroselect.compress.update import Update, Values, to_float32
+from heteroselect.compress.scene import FORGETS, WITHOUT_DECAY, Scene, uniform
+from heteroselect.compress.topk import ROUNDING, Rounding, kept_count
+from heteroselect.compress.update import Update, Values, finite, to_float32
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
@@ -17,17 +20,34 @@ class RandomK:
     without bias, with a variance of (N/κ − 1)‖v‖², and for use without a memory.
     """
 
-    rounding: Rounding = "ceil"
-    scaled: bool = False
+    kind: ClassVar[str] = "random-k"
+    own_values: ClassVar[bool] = False
+    uses_density: ClassVar[bool] = True
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
-        if not np.isfinite(v).all():
-            raise ValueError("a coordinate is not finite")
+    rounding: Rounding = setting("ceil", ROUNDING)
+    scaled: bool = setting(False, "multiply what is kept by N/κ, which makes it unbiased")
+
+    @property
+    def unbiased(self) -> bool:
+        return self.scaled
+
+    @property
+    def needs_memory(self) -> bool:
+        return not self.scaled
+
+    @property
+    def takes_memory(self) -> bool:
+        return not self.scaled
+
+    @property
+    def brings(self) -> Brings:
+        return {"memory": FORGETS if self.scaled else WITHOUT_DECAY, "allocate": uniform(0.2)}
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """κ coordinates of v, drawn without replacement."""
         kept = kept_count(density, v.size, self.rounding)
-        positions = np.sort(scene.rng.choice(v.size, kept, replace=False))
+        positions = np.sort(scene.rng.choice(finite(v).size, kept, replace=False))
         update = Update.keep(v, positions)
-        return (
-            Update(v.size, positions, to_float32(update.values.astype(np.float64) * (v.size / kept)))
-            if self.scaled
-            else update
-        )
+        if self.scaled:
+            update = Update(v.size, positions, to_float32(update.values.astype(np.float64) * (v.size / kept)))
+        return update, {}

@@ -1,13 +1,15 @@
-"""One bit a coordinate: its sign (Bernstein et al., ICML 2018; Karimireddy et al., ICML 2019)."""
+"""One bit per coordinate: its sign (Bernstein et al., ICML 2018; Karimireddy et al., ICML 2019)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.compress.curvature import Scene
-from heteroselect.compress.update import Update, Values, all_positions
-from heteroselect.compress.values import Coded
+from heteroselect.compress.codecs.grid import Grid
+from heteroselect.compress.scene import FORGETS, WITHOUT_DECAY, Scene
+from heteroselect.compress.update import Update, Values, all_positions, finite
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
@@ -19,17 +21,37 @@ class Sign:
     error memory makes up for it. One bit has no room for a third sign: sign(0) = +1. The density is not looked at.
     """
 
-    scale: Literal["mean", "step"] = "mean"
-    step: float = 1e-3
+    kind: ClassVar[str] = "sign"
+    unbiased: ClassVar[bool] = False
+    own_values: ClassVar[bool] = True
+    uses_density: ClassVar[bool] = False
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
-        if not np.isfinite(v).all():
-            raise ValueError("a coordinate is not finite")
+    scale: Literal["mean", "step"] = setting("mean", "a layer's mean magnitude (EF-signSGD), or a fixed step (signSGD)")
+    step: float = setting(1e-3, "the fixed step of `scale` step", gt=0)
+
+    @property
+    def needs_memory(self) -> bool:
+        return self.scale == "mean"
+
+    @property
+    def takes_memory(self) -> bool:
+        """The error of a fixed step does not shrink with what is sent: a memory of it would grow without end."""
+        return self.scale == "mean"
+
+    @property
+    def brings(self) -> Brings:
+        if self.scale == "mean":
+            return {"memory": WITHOUT_DECAY}
+        return {"memory": FORGETS, "server": {"kind": "majority"}}
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """The signs of all of v."""
+        finite(v)
         if self.scale == "mean":
             ends = np.unique([end for end in scene.model.layout.layer_ends if end > 0])
             starts = np.concatenate([[0], ends[:-1]])
             scales = np.add.reduceat(np.abs(v).astype(np.float64), starts) / (ends - starts)
         else:
             ends, scales = np.array([v.size]), np.array([self.step])
-        coded = Coded("grid", (v >= 0).astype(np.uint8), scales.astype(np.float32), ends, steps=1)
-        return Update(v.size, all_positions(v.size), coded.values(), coded)
+        coded = Grid((v >= 0).astype(np.uint8), scales.astype(np.float32), ends, steps=1)
+        return Update(v.size, all_positions(v.size), coded.values(), coded), {}

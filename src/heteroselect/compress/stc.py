@@ -1,13 +1,16 @@
 """Sparse ternary compression: the largest coordinates, one bit and one common size (Sattler et al., TNNLS 2020)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress.curvature import Scene
-from heteroselect.compress.topk import Rounding, kept_count, top_positions
+from heteroselect.compress.codecs.grid import Grid
+from heteroselect.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.compress.topk import ROUNDING, Rounding, kept_count, top_positions
 from heteroselect.compress.update import Update, Values
-from heteroselect.compress.values import Coded
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
@@ -17,19 +20,27 @@ class STC:
     A zero has no sign: where fewer than κ coordinates differ from it, only those are sent.
     """
 
-    rounding: Rounding = "floor"
+    kind: ClassVar[str] = "stc"
+    unbiased: ClassVar[bool] = False
+    own_values: ClassVar[bool] = True
+    needs_memory: ClassVar[bool] = True
+    takes_memory: ClassVar[bool] = True
+    uses_density: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
+    rounding: Rounding = setting("floor", ROUNDING)
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """The κ largest of v, as signs and one size."""
         largest = top_positions(np.abs(v), kept_count(density, v.size, self.rounding))
         positions = largest[v[largest] != 0]
         kept = v[positions]
         filled = min(kept.size, 1)  # buckets
         mean = np.abs(kept).sum(dtype=np.float64) / max(kept.size, 1)
-        coded = Coded(
-            "grid",
+        coded = Grid(
             (kept > 0).astype(np.uint8),
             np.full(filled, mean, np.float32),
             np.full(filled, kept.size, np.int64),
             steps=1,
         )
-        return Update(v.size, positions, coded.values(), coded)
+        return Update(v.size, positions, coded.values(), coded), {}

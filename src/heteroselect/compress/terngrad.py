@@ -1,13 +1,15 @@
 """TernGrad: each coordinate as −s, 0 or +s, at random (Wen et al., NeurIPS 2017)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress.curvature import Scene
-from heteroselect.compress.grid import without_zeros
-from heteroselect.compress.update import Positions, Update, Values
-from heteroselect.compress.values import to_grid
+from heteroselect.compress.grid import to_grid, without_zeros
+from heteroselect.compress.scene import FORGETS, Scene
+from heteroselect.compress.update import Positions, Update, Values, finite
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,23 @@ class TernGrad:
     that it is without bias, with a variance of Σ|v_i|(s − |v_i|). The density is not looked at.
     """
 
-    clip: float = 2.5
+    kind: ClassVar[str] = "terngrad"
+    own_values: ClassVar[bool] = True
+    needs_memory: ClassVar[bool] = False
+    takes_memory: ClassVar[bool] = False
+    uses_density: ClassVar[bool] = False
+    brings: ClassVar[Brings] = {"memory": FORGETS}
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
-        if not np.isfinite(v).all():
-            raise ValueError("a coordinate is not finite")
+    clip: float = setting(2.5, "standard deviations that a layer is clipped to; 0 does not clip", ge=0)
+
+    @property
+    def unbiased(self) -> bool:
+        return self.clip == 0
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """All of v as −s, 0 or +s, without the zeros."""
         ends = np.array(scene.model.layout.layer_ends, np.int64)
-        return without_zeros(v.size, to_grid(clipped(v, ends, self.clip), 2, ends, scene.rng))
+        return without_zeros(v.size, to_grid(clipped(finite(v), ends, self.clip), 2, ends, scene.rng)), {}
 
 
 def clipped(v: Values, ends: Positions, clip: float) -> Values:

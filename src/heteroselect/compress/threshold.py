@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress.curvature import Scene
+from heteroselect.compress.scene import WITHOUT_DECAY, Scene, uniform
 from heteroselect.compress.topk import kept_count, top_positions
-from heteroselect.compress.update import Update, Values
+from heteroselect.compress.update import Update, Values, finite
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
 _SMALLEST_SAMPLE = 1000
 
@@ -20,19 +23,27 @@ class Threshold:
     `sample` is a share of the coordinates; 1000 of them are drawn at least. Wants an error memory.
     """
 
-    sample: float = 0.01
+    kind: ClassVar[str] = "threshold"
+    unbiased: ClassVar[bool] = False
+    own_values: ClassVar[bool] = False
+    needs_memory: ClassVar[bool] = True
+    takes_memory: ClassVar[bool] = True
+    uses_density: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
-        magnitudes = np.abs(v)
-        if not np.isfinite(magnitudes).all():
-            raise ValueError("a coordinate is not finite")
+    sample: float = setting(0.01, "share of the coordinates that the threshold is estimated from", gt=0, le=1)
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """The coordinates of v at or above the threshold."""
+        magnitudes = np.abs(finite(v))
         kept = kept_count(density, v.size)
         above = np.flatnonzero((magnitudes >= self.threshold(magnitudes, density, scene.rng)) & (magnitudes > 0))
         if not 1 <= above.size <= 2 * kept:
             above = top_positions(magnitudes, 2 * kept if above.size else 1)
-        return Update.keep(v, above)
+        return Update.keep(v, above), {}
 
     def threshold(self, magnitudes: Values, density: float, rng: np.random.Generator) -> float:
+        """The (1 − density)-quantile of a sample."""
         if density >= 1:
             return 0.0
         size = magnitudes.size

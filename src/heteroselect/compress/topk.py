@@ -1,13 +1,38 @@
-"""Keep the κ coordinates of largest score (section III-D of the paper; Stich et al., NeurIPS 2018)."""
+"""Top-κ: the coordinates of largest magnitude are sent (Stich et al., NeurIPS 2018; section III-D of the paper)."""
 
 import math
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.compress.update import Positions, Values, all_positions
+from heteroselect.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.compress.update import Positions, Update, Values, all_positions
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
 Rounding = Literal["ceil", "floor"]
+ROUNDING = "κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The κ coordinates of largest magnitude, as they are (Stich et al., NeurIPS 2018)."""
+
+    kind: ClassVar[str] = "topk"
+    carries: ClassVar[tuple[str, ...]] = ("rounding",)
+    unbiased: ClassVar[bool] = False
+    own_values: ClassVar[bool] = False
+    needs_memory: ClassVar[bool] = True
+    takes_memory: ClassVar[bool] = True
+    uses_density: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.2)}
+
+    rounding: Rounding = setting("ceil", ROUNDING)
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """The κ largest coordinates of v; among equals those of lower index."""
+        return Update.keep(v, top_positions(np.abs(v), kept_count(density, v.size, self.rounding))), {}
 
 
 def kept_count(density: float, size: int, rounding: Rounding = "ceil") -> int:

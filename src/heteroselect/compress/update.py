@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heteroselect.state import Kept
+
 if TYPE_CHECKING:
-    from heteroselect.compress.values import Coded
+    from heteroselect.compress.codecs.codec import Coded
 
 Positions = NDArray[np.int64]
 Values = NDArray[np.float32]
@@ -31,6 +33,17 @@ class Update:
     @staticmethod
     def whole(vector: Values) -> "Update":
         return Update(vector.size, all_positions(vector.size), vector)
+
+    @staticmethod
+    def of(arrays: Kept, size: int) -> "Update":
+        """From what `arrays` gave."""
+        if "positions" in arrays:
+            return Update(size, arrays["positions"], arrays["values"])
+        return Update.whole(arrays["values"])
+
+    def arrays(self) -> Kept:
+        """Values, and positions where not all coordinates are kept: as named arrays for a file."""
+        return {"values": self.values} if self.is_dense else {"positions": self.positions, "values": self.values}
 
     @property
     def is_dense(self) -> bool:
@@ -66,11 +79,18 @@ class Update:
 def all_positions(size: int) -> Positions:
     """0 … N − 1, for updates that keep everything: one array for all of them, and nobody may write to it.
 
-    Eight bytes a coordinate and upload would be twice what the values themselves take.
+    Eight bytes per coordinate and upload would be twice what the values themselves take.
     """
     positions = np.arange(size, dtype=np.int64)
     positions.setflags(write=False)
     return positions
+
+
+def finite(v: Values) -> Values:
+    """The same values, all of which are finite; else ValueError."""
+    if not np.isfinite(v).all():
+        raise ValueError("a coordinate is not finite")
+    return v
 
 
 def to_float32(values: NDArray[Any]) -> Values:

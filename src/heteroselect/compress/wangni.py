@@ -1,12 +1,15 @@
 """Random sparsification that spends its chances where they lower the variance most (Wangni et al., NeurIPS 2018)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heteroselect.compress.curvature import Scene
-from heteroselect.compress.update import Update, Values, to_float32
+from heteroselect.compress.scene import FORGETS, Scene, uniform
+from heteroselect.compress.update import Update, Values, finite, to_float32
+from heteroselect.part import Brings
+from heteroselect.state import Kept
 
 _RESCALES = 4
 
@@ -18,10 +21,19 @@ class Wangni:
     The number sent is random, ρN on average at most; large coordinates are sent surely and exactly.
     """
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update:
+    kind: ClassVar[str] = "wangni"
+    unbiased: ClassVar[bool] = True
+    own_values: ClassVar[bool] = False
+    needs_memory: ClassVar[bool] = False
+    takes_memory: ClassVar[bool] = False
+    uses_density: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"memory": FORGETS, "allocate": uniform(0.2)}
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """Some coordinates of v, each over its probability."""
         chances = probabilities(v, density)
         positions = np.flatnonzero(scene.rng.random(v.size) < chances)
-        return Update(v.size, positions, to_float32(v[positions] / chances[positions]))
+        return Update(v.size, positions, to_float32(v[positions] / chances[positions])), {}
 
 
 def probabilities(v: Values, density: float) -> NDArray[np.float64]:
@@ -32,9 +44,7 @@ def probabilities(v: Values, density: float) -> NDArray[np.float64]:
     >>> probabilities(np.array([10, 1, 1, 1, 1], np.float32), 0.4).tolist()
     [1.0, 0.25, 0.25, 0.25, 0.25]
     """
-    if not np.isfinite(v).all():
-        raise ValueError("a coordinate is not finite")
-    magnitudes = np.abs(v).astype(np.float64)
+    magnitudes = np.abs(finite(v)).astype(np.float64)
     total, wanted = float(magnitudes.sum()), density * v.size
     if total == 0 or density >= 1:
         return (magnitudes > 0).astype(np.float64)

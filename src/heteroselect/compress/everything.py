@@ -1,0 +1,30 @@
+"""Nothing is left out: the whole update is sent (FedAvg; McMahan et al., AISTATS 2017)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heteroselect.compress.scene import Scene
+from heteroselect.compress.update import Update, Values, all_positions, finite
+from heteroselect.part import Brings, SettingError
+from heteroselect.state import Kept
+
+
+@dataclass(frozen=True)
+class Everything:
+    """Every coordinate as it is. An allocation of less than everything needs another compressor."""
+
+    kind: ClassVar[str] = "none"
+    unbiased: ClassVar[bool] = True
+    own_values: ClassVar[bool] = False
+    needs_memory: ClassVar[bool] = False
+    takes_memory: ClassVar[bool] = True  # of what a value coding rounds off
+    uses_density: ClassVar[bool] = False
+    brings: ClassVar[Brings] = {}
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        """The whole vector; a density below 1 is refused."""
+        if density < 1:
+            raise SettingError(
+                "kind", f"none sends every coordinate; a density of {density:g} needs another kind: topk"
+            )
+        return Update.keep(finite(v), all_positions(v.size)), {}

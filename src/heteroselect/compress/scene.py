@@ -1,0 +1,37 @@
+"""What a compressor may look at beside the vector, and what several compressors bring along."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from heteroselect.state import Kept
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from heteroselect.flat import FlatModel
+
+WITHOUT_DECAY = {"kind": "error", "decay": "static", "static": 1.0}
+FORGETS = {"kind": "none"}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The client's model after its steps, the loss of one more batch, what the compressor kept at this client last time
+    (`state`), and randomness of its own."""
+
+    model: "FlatModel"
+    loss: Callable[[], "Tensor"]
+    proximal: float
+    warmup: bool
+    rng: np.random.Generator
+    generator: "torch.Generator"
+    state: Kept = field(default_factory=dict)
+
+
+def uniform(average: float) -> Mapping[str, Any]:
+    """The allocation of the same density to everybody."""
+    return {"kind": "uniform", "average": average}

@@ -1,0 +1,200 @@
+"""What every compressor promises, shipped or a user's own: bytes and back to the bit, one seed one update, inputs left
+alone, what is not finite refused, and the promises that it declares."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compressing import Codebook, array, assert_equal, assert_same, bowls, normal
+from heteroselect.compress import (
+    COMPRESSORS,
+    MEMORIES,
+    QSGD,
+    STC,
+    Curvature,
+    Drive,
+    ErrorMemory,
+    Everything,
+    RandomK,
+    Sign,
+    TernGrad,
+    Threshold,
+    TopK,
+    Update,
+    Wangni,
+)
+from heteroselect.compress.wire import decode, encode, table_with
+from heteroselect.part import check
+from heteroselect.state import by_role, flat
+
+PARTS: list[Any] = [
+    Everything(),
+    TopK(),
+    TopK("floor"),
+    Curvature(),
+    Curvature(1, 0.5, 2, 1e-3, "within-layer", "layers", "median", "floor"),
+    RandomK(),
+    RandomK("floor"),
+    RandomK(scaled=True),
+    Threshold(),
+    Threshold(0.5),
+    Wangni(),
+    QSGD(),
+    QSGD(1),
+    QSGD(16, 64),
+    QSGD(127),
+    TernGrad(),
+    TernGrad(clip=0),
+    Sign(),
+    Sign("step"),
+    STC(),
+    STC("ceil"),
+    Drive(),
+    Drive(7),
+    Codebook(),
+    Codebook(5),
+]
+EACH = pytest.mark.parametrize("part", PARTS, ids=lambda part: str(part)[:60])
+RANDOM = ("random-k", "threshold", "wangni", "qsgd", "terngrad", "drive")
+FIXED = Sign("step")  # which sends its step whatever it is given
+
+
+def densities(part: Any) -> tuple[float, ...]:
+    return (1.0,) if part.kind == "none" else (0.01, 0.2, 1.0)
+
+
+def sent(part: Any, v: np.ndarray, density: float, *layers: int, seed: int = 0) -> Update:
+    return part.compress(v, density if part.kind != "none" else 1.0, bowls(*(layers or (v.size,)), seed=seed))[0]
+
+
+def test_every_kind_is_here() -> None:
+    assert {type(part) for part in PARTS} == {*COMPRESSORS, Codebook}
+    assert len({kind.kind for kind in COMPRESSORS}) == len(COMPRESSORS)
+
+
+@EACH
+@pytest.mark.parametrize("v", [normal(1300), normal(1300) ** 9, array(0, 0, -2), array(-1e-45, 3e37), array(5)])
+def test_not_a_bit_changes_on_the_way(part: Any, v: np.ndarray) -> None:
+    codecs = table_with(getattr(part, "codec", None))
+    layers = (1000, 300) if v.size == 1300 else (v.size,)
+    for density in densities(part):
+        update = sent(part, v, density, *layers)
+        assert update.size == v.size
+        assert (update.positions.dtype, update.values.dtype) == (np.int64, np.float32)
+        assert_same(decode(encode(update, np.cumsum(layers).tolist()), v.size, codecs), update)
+
+
+@EACH
+def test_one_seed_one_update(part: Any) -> None:
+    v = normal(3000)
+    first, again, other = (sent(part, v, 0.1, 1000, 2000, seed=seed) for seed in (3, 3, 4))
+    assert_same(first, again)
+    if part.kind in RANDOM:
+        assert first.dense().tobytes() != other.dense().tobytes()
+    elif part.kind != "curvature":  # which layers it probes is drawn
+        assert_same(first, other)
+
+
+@EACH
+def test_what_it_is_given_is_left_alone(part: Any) -> None:
+    v, state = normal(600), {"mask": np.array([0.3, 0.7])}
+    v.setflags(write=False)
+    state["mask"].setflags(write=False)
+    update, kept = part.compress(v, 1.0, bowls(100, 500, state=state))
+    assert not np.shares_memory(update.values, v)
+    assert all(not np.shares_memory(array, state["mask"]) for array in kept.values())
+
+
+@EACH
+def test_what_it_keeps_comes_back_from_a_checkpoint(part: Any) -> None:
+    """Two rounds, with and without a detour of the state over names and bytes."""
+    density = densities(part)[0]
+    _, state = part.compress(normal(600), density, bowls(100, 500))
+    stored = {
+        name: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape) for name, a in flat({"compress": state}).items()
+    }
+    back = by_role(stored).get("compress", {})
+    one, other = (part.compress(normal(600, 1), density, bowls(100, 500, seed=1, state=s)) for s in (state, back))
+    assert_same(one[0], other[0])
+    assert_equal(dict(one[1]), dict(other[1]))
+    assert list(state) == (["mask"] if part.kind == "curvature" else [])
+
+
+@EACH
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_coordinate_that_is_not_finite_is_refused(part: Any, bad: float) -> None:
+    for density in densities(part):
+        with pytest.raises(ValueError, match="not finite"):
+            sent(part, array(1, bad, 2), density)
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part != FIXED], ids=lambda part: str(part)[:60])
+def test_zero_stays_zero(part: Any) -> None:
+    for density in densities(part):
+        assert not sent(part, np.zeros(900, np.float32), density, 500, 400).dense().any()
+
+
+@EACH
+def test_all_of_it_is_the_vector_itself_where_values_are_sent_as_they_are(part: Any) -> None:
+    v = normal(700)
+    update = sent(part, v, 1.0, 400, 300)
+    assert (update.coded is not None) == part.own_values
+    if not part.own_values:
+        assert update.dense().tolist() == v.tolist()
+
+
+@EACH
+def test_the_density_counts_where_it_is_used(part: Any) -> None:
+    v = normal(5000)
+    if part.kind == "none":
+        with pytest.raises(ValueError, match="kind: none sends every coordinate"):
+            part.compress(v, 0.99, bowls(5000))
+    elif part.uses_density:
+        assert len(encode(sent(part, v, 0.05))) < 0.6 * len(encode(sent(part, v, 0.5)))
+    else:
+        assert_same(sent(part, v, 0.01), sent(part, v, 1.0))
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part.unbiased], ids=str)
+def test_unbiased_is_right_on_average(part: Any) -> None:
+    """Within five standard errors in each coordinate. (None is so small that it would hardly ever be sent.)"""
+    v, here, count = normal(128), bowls(128), 1200
+    v += np.sign(v) / 2
+    density = 0.25 if part.uses_density else 1.0
+    got = np.stack([part.compress(v, density, here)[0].dense() for _ in range(count)]).astype(np.float64)
+    assert (np.abs(got.mean(0) - v) <= 5 * got.std(0) / np.sqrt(count) + 1e-5).all()
+
+
+@EACH
+def test_a_memory_of_what_is_left_stays_bounded_where_it_takes_one(part: Any) -> None:
+    """The same update again and again: on average everything arrives (and what is left does not grow)."""
+    if not part.takes_memory:
+        assert part.unbiased or part.brings["memory"] == {"kind": "none"}
+        return
+    memory, kept, arrived, delta = ErrorMemory("static", static=1.0), {}, np.zeros(60), normal(60)
+    here, rounds = bowls(20, 40), 300
+    for _ in range(rounds):
+        v, offered = memory.offer(delta, kept)
+        update, state = part.compress(v, 0.25 if part.uses_density else 1.0, here)
+        here = dataclasses.replace(here, state=state)
+        kept = memory.settle(offered, update, 1.0)
+        arrived += update.dense()
+    assert np.linalg.norm(arrived / rounds - delta) < 0.15 * np.linalg.norm(delta)
+
+
+@EACH
+def test_its_declarations_hold_together(part: Any) -> None:
+    check(part)
+    assert type(part)() == type(part)(), "every setting has a default"
+    for name in ("unbiased", "own_values", "needs_memory", "takes_memory", "uses_density"):
+        assert isinstance(getattr(part, name), bool)
+    assert part.takes_memory or not part.needs_memory
+    assert not (part.unbiased and part.needs_memory)
+    kinds = {kind.kind: kind for kind in MEMORIES}
+    memory = dict(part.brings.get("memory", {"kind": "error" if part.needs_memory else "none"}))
+    made = kinds[memory.pop("kind")](**memory)
+    check(made)
+    assert made.keeps == part.needs_memory
+    assert ("allocate" in part.brings) == (part.uses_density and part.kind != "drive") or isinstance(part, Codebook)
