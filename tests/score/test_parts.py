@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heteroselect.score.parts import diversity, fairness, loss_informativeness, minmax, staleness
+from heteroselect.compress.update import Update
+from heteroselect.score.parts import cosines, diversity, fairness, loss_informativeness, minmax, staleness
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12).map(np.array)
@@ -77,7 +78,39 @@ def test_diversity_of_a_cosine_that_rounding_carried_past_one_is_zero():
     assert diversity(1, {0: 1 + 1e-7}).tolist() == [0]
 
 
-def test_diversity_of_clients_nobody_has_heard_is_a_half():
+def vector(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def sparse(*values: float) -> Update:
+    return Update.keep(vector(*values), np.flatnonzero(values))
+
+
+def test_cosines_by_hand():
+    # 4/(5·√2): a coordinate that was not sent counts as zero, in the product and in the length
+    found = cosines({0: sparse(6, 8, 0), 2: sparse(0, 1, 1)}, vector(3, 4, 0))
+    assert found == pytest.approx({0: 1, 2: 4 / (5 * math.sqrt(2))})
+
+
+@pytest.mark.parametrize(("upload", "cosine"), [((-1, -1), -1), ((1, -1), 0), ((1e-15, 1e-15), 1), ((1e15, 1e15), 1)])
+def test_cosines_do_not_depend_on_the_length(upload, cosine):
+    assert cosines({0: sparse(*upload)}, vector(2, 2))[0] == pytest.approx(cosine, abs=1e-7)
+
+
+def test_dense_and_sparse_uploads_have_the_same_cosine():
+    dense, kept = Update.keep(vector(5, 0, 1), np.arange(3)), Update.keep(vector(5, 0, 1), np.array([0, 2]))
+    found = cosines({0: dense, 1: kept}, vector(1, 2, 3))
+    assert found[0] == pytest.approx(found[1])
+    assert found[0] == pytest.approx(8 / math.sqrt(26 * 14))
+
+
+def test_nothing_is_compared_without_a_consensus_or_a_direction():
+    assert cosines({0: sparse(1, 2)}, None) == {}
+    assert list(cosines({0: sparse(0, 0), 1: sparse(1, 0)}, vector(1, 1))) == [1]
+    assert cosines({1: sparse(1, 0)}, vector(0, 0)) == {}
+
+
+def test_diversity_of_clients_without_an_upload_is_a_half():
     assert diversity(3, {}).tolist() == [0.5, 0.5, 0.5]
     assert diversity(2, {}, unseen=0.2).tolist() == [0.2, 0.2]
 

@@ -10,16 +10,14 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from heteroselect.allocate import Means
-from heteroselect.compress.update import Update
+from heteroselect.conditions import Conditions
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.select import Situation
-from heteroselect.select.adasample import AdaSample, best, estimate, lifted, round_seconds
+from heteroselect.select.adasample import AdaSample, best, lifted
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 POSITIVE = st.floats(0.05, 20)
-DRAWS = 2000
 
 
 def value(q, pulls, times, beta):
@@ -74,43 +72,22 @@ def test_the_fast_are_drawn_more_and_the_more_so_the_larger_beta():
     assert (np.diff(shares) > 0).all()
 
 
-def test_the_time_of_a_round_by_enumeration():
-    chances, times = np.array([0.5, 0.2, 0.3]), np.array([2.0, 5.0, 1.0])
-    by_hand = sum(chances[a] * chances[b] * max(times[a], times[b]) for a in range(3) for b in range(3))
-    assert round_seconds(chances, times, 2) == pytest.approx(by_hand)
-    assert round_seconds(chances, times, 1) == pytest.approx(chances @ times)
-
-
 def test_lengths_are_lifted_and_filled():
     # the mean of the known is 2
     assert_allclose(lifted(np.array([0.0, 4.0, math.nan]), 1e-3), [0.002, 4, 2])
 
 
-@given(st.lists(st.tuples(POSITIVE, POSITIVE), min_size=2, max_size=6), st.floats(0.01, 10))
-@RANDOM
-def test_the_ratio_is_found_again(clients, ratio):
-    weights, norms = np.array(clients).T
-    data = weights / weights.sum()
-    uniform, by_data = len(data) * (data**2 @ norms**2), data @ norms**2
-    if abs(uniform - by_data) > 1e-3 * uniform:
-        beta = ratio * uniform
-        assert estimate(uniform + beta, by_data + beta, data, norms) == pytest.approx(ratio, rel=1e-6)
-    assert estimate(5, 5, data, norms) == 0
-
-
 def people(norms, sizes=None):
-    population = Population.new(np.array(sizes or [10] * len(norms)))
-    for client, norm in enumerate(norms):
-        if norm is not None:
-            population.received(client, Update.whole(np.ones(1, np.float32)))
-            population.reported_by(client, {"norm": norm})
-    return population
+    reports = {client: {"norm": norm} for client, norm in enumerate(norms) if norm is not None}
+    return Population.new(np.array(sizes or [10] * len(norms))).reported_by(reports)
 
 
 def select(rule, population, bandwidth, size=2, seed=0):
     # nothing to compute, and 32 bits to send
-    means = Means(np.array(bandwidth, float), np.zeros(len(bandwidth)), 5, 10.0, 1)
-    return rule.select(np.zeros(len(bandwidth)), Situation(size, Moment(2, 9), default_rng(seed), population, means))
+    clients, up = len(bandwidth), np.array(bandwidth, float)
+    links = Conditions(up, up, np.zeros(clients), np.ones(clients, bool), passes=5.0, size=1)
+    here = Situation(Moment(2, 9), np.arange(clients), population, size, default_rng(seed), links)
+    return rule.select(np.zeros(clients), here)
 
 
 def test_the_selector_goes_by_data_length_and_time():
@@ -118,37 +95,21 @@ def test_the_selector_goes_by_data_length_and_time():
     population = people([3.0, 4.0, 1.0], [20, 30, 50])
     q = np.array([0.6, 0.6, 0.5]) / 1.7
     for seed in range(5):
-        cohort = select(AdaSample(), population, [32, 8, 32], size=1, seed=seed)
+        cohort = select(AdaSample(cold="uniform"), population, [32, 8, 32], size=1, seed=seed)
         k = cohort.ids[0]
         assert cohort.inclusion[0] == pytest.approx(q[k])
         assert cohort.share[0] == pytest.approx([0.2, 0.3, 0.5][k] / q[k])
 
 
-def test_until_everybody_is_heard_the_draw_is_uniform_or_by_the_average():
+def test_until_everybody_has_reported_the_draw_is_uniform_or_by_the_average():
     population = people([3.0, None, 1.0])
-    assert_allclose(select(AdaSample(), population, [32, 8, 32], size=1).inclusion, 1 / 3)
+    assert_allclose(select(AdaSample(cold="uniform"), population, [32, 8, 32], size=1).inclusion, 1 / 3)
     # G = 3, 2, 1 and t = 1, 4, 1
     q = np.array([3, 1, 1]) / 5
-    cohort = select(AdaSample(cold="average"), population, [32, 8, 32], size=1)
+    cohort = select(AdaSample(), population, [32, 8, 32], size=1)
     assert_allclose(cohort.inclusion, q[cohort.ids])
-    assert_allclose(select(AdaSample(cold="average"), people([None] * 3), [32, 8, 32], size=1).inclusion, 1 / 3)
+    assert_allclose(select(AdaSample(), people([None] * 3), [32, 8, 32], size=1).inclusion, 1 / 3)
     assert_allclose(select(AdaSample(), people([0.0] * 3), [32, 8, 32], size=1).inclusion, 1 / 3)
-
-
-def test_the_sum_is_unbiased():
-    sizes, x = [10, 30, 20, 40], np.array([1.0, -2.0, 4.0, 0.5])
-    population = people([3.0, 0.5, 1.0, 2.0], sizes)
-    sums = np.empty(DRAWS)
-    for seed in range(DRAWS):
-        cohort = select(AdaSample(ratio=0.5), population, [32, 8, 16, 4], seed=seed)
-        assert len(set(cohort.ids.tolist())) == len(cohort.ids)
-        sums[seed] = cohort.share @ x[cohort.ids]
-    assert abs(sums.mean() - x @ np.array(sizes) / 100) <= 4 * sums.std() / math.sqrt(DRAWS)
-
-
-def test_links_are_needed():
-    with pytest.raises(ValueError, match="links"):
-        AdaSample().select(np.zeros(2), Situation(1, Moment(1, 9), default_rng(0), people([None, None])))
 
 
 def test_the_ratio_is_in_units_of_what_uniform_sampling_needs():

@@ -1,4 +1,4 @@
-"""What becomes of a cohort when some of it is not heard."""
+"""What a selector answers, and what becomes of a cohort of which not all arrive."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.errors import HeteroSelectError
-from heteroselect.select import Cohort, checked
+from heteroselect.moment import Moment
+from heteroselect.part import SettingError
+from heteroselect.population import Population
+from heteroselect.select import Cohort, Situation, checked
 
+ALLOWED = np.array([2, 3, 5, 8])
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-def test_those_present_speak_for_the_absent():
-    # 0.4 + 0.2 + 0.6 = 1.2; the two present say 0.6 of it and are made twice as loud
+def test_those_present_stand_for_the_absent():
+    # 0.4 + 0.2 + 0.6 = 1.2; the two present have 0.6 of it and count twice as much
     cohort = Cohort(np.array([7, 3, 5]), np.array([0.1, 0.2, 0.3]), share=np.array([0.4, 0.2, 0.6]))
     some = cohort.only(np.array([1, 0]))
     assert some.ids.tolist() == [3, 7]
@@ -44,31 +47,48 @@ def test_shares_keep_their_sum_and_their_ratios(share, data):
 @pytest.mark.parametrize(
     ("ids", "inclusion", "sentence"),
     [
-        ([0, 0, 1], [1, 1, 1], "each once"),
-        ([-1, 2], [1, 1], "places from 0 to 4"),
-        ([5], [1], "places from 0 to 4"),
+        ([2, 2, 3], [1, 1, 1], "each once"),
+        ([-1, 2], [1, 1], "client numbers among the 4"),
+        ([0], [1], "client numbers among the 4"),
+        ([9], [1], "client numbers among the 4"),
         ([], [], "one or more whole numbers"),
-        ([0.0, 1.0], [1, 1], "whole numbers"),
-        ([[0, 1]], [[1, 1]], "whole numbers"),
-        ([0, 1], [1], "one number of inclusion for each of 2"),
+        ([2.0, 3.0], [1, 1], "whole numbers"),
+        ([[2, 3]], [[1, 1]], "whole numbers"),
+        ([2, 3], [1], "one finite number of inclusion for each of 2"),
+        ([2, 3], [1, np.nan], "one finite number of inclusion"),
     ],
 )
 def test_what_a_selector_must_not_answer_is_said(ids, inclusion, sentence):
-    with pytest.raises(HeteroSelectError, match=sentence):
-        checked(Cohort(np.array(ids), np.array(inclusion, float)), 5)
+    with pytest.raises(SettingError, match=sentence):
+        checked(Cohort(np.array(ids), np.array(inclusion, float)), ALLOWED)
 
 
 def test_a_list_will_do():
-    found = checked(Cohort([3, 1], [1, 2], share=[0.5, 0.5]), 5)
-    assert (found.ids.tolist(), found.inclusion.tolist(), found.share.tolist()) == ([3, 1], [1.0, 2.0], [0.5, 0.5])
+    found = checked(Cohort([3, 8], [1, 2], share=[0.5, 0.5]), ALLOWED)
+    assert (found.ids.tolist(), found.inclusion.tolist(), found.share.tolist()) == ([3, 8], [1.0, 2.0], [0.5, 0.5])
 
 
 @pytest.mark.parametrize("answer", [np.array([1, 2]), [1, 2], None])
 def test_what_is_no_cohort_is_said(answer):
-    with pytest.raises(HeteroSelectError, match="allowed is a Cohort"):
-        checked(answer, 5)
+    with pytest.raises(SettingError, match="allowed is a Cohort"):
+        checked(answer, ALLOWED)
 
 
 def test_an_inclusion_that_is_nothing_is_said():
-    with pytest.raises(HeteroSelectError, match="one number of inclusion"):
-        checked(Cohort(np.array([1]), None), 5)
+    with pytest.raises(SettingError, match="one finite number of inclusion"):
+        checked(Cohort(np.array([2]), None), ALLOWED)
+
+
+def test_places_become_client_numbers():
+    here = Situation(Moment(1, 9), ALLOWED, Population.new(np.full(4, 10)))
+    cohort = here.cohort(np.array([3, 0]), share=np.array([0.5, 0.25]), tau=0.7, state={"x": np.ones(1)})
+    assert (cohort.ids.tolist(), cohort.inclusion.tolist(), cohort.share.tolist()) == ([8, 2], [1, 1], [0.5, 0.25])
+    assert (cohort.tau, list(cohort.state)) == (0.7, ["x"])
+
+
+def test_what_a_part_was_not_given_is_named():
+    here = Situation(Moment(1, 9), ALLOWED, Population.new(np.full(4, 10)))
+    with pytest.raises(ValueError, match="links"):
+        _ = here.links
+    with pytest.raises(ValueError, match="generator"):
+        _ = here.random

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
-from numpy.testing import assert_allclose
 
-from heteroselect.compress.update import Update
-from heteroselect.moment import Moment
-from heteroselect.population import Population
-from heteroselect.select import Situation
-from heteroselect.select.facility import Facility, cost, farthest, greedy, lazy, represented
+from heteroselect.select.facility import cost, farthest, greedy, lazy, represented
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 POINTS = st.lists(st.integers(-6, 6), min_size=1, max_size=12)
@@ -23,16 +18,6 @@ POINTS = st.lists(st.integers(-6, 6), min_size=1, max_size=12)
 def line(*points):
     points = np.array(points, float)
     return abs(points[:, None] - points[None, :])
-
-
-def select(selector, size, *uploads, seed=0):
-    """Of clients on a line; None was never heard."""
-    population = Population.new(np.full(len(uploads), 10))
-    for client, place in enumerate(uploads):
-        if place is not None:
-            population.received(client, Update.whole(np.array([place], np.float32)))
-    here = Situation(size, Moment(2, 10), default_rng(seed), population)
-    return selector.select(np.zeros(len(uploads)), here)
 
 
 @pytest.mark.parametrize("pick", [greedy, lazy])
@@ -112,31 +97,3 @@ def test_a_distance_that_is_none_is_rejected():
     for pick in (greedy, lazy):
         with pytest.raises(ValueError, match="not finite"):
             pick(np.array([[0, math.nan], [math.nan, 0]]), 1)
-
-
-def test_the_selector_takes_representatives_with_their_share():
-    cohort = select(Facility(), 2, 0, 1, 10)
-    assert cohort.ids.tolist() == [1, 2]
-    assert_allclose(cohort.share, [2 / 3, 1 / 3])
-
-
-def test_a_client_never_heard_stands_at_the_mean():
-    # the mean of 0, 1 and 11 is 4, where client 3 now stands: sums 16, 14, 28, 14, and the lower number wins
-    assert select(Facility(), 1, 0, 1, 11, None).ids.tolist() == [1]
-    assert select(Facility(), 1, 0, 8, None).ids.tolist() == [2]
-
-
-def test_or_is_heard_first():
-    cohort = select(Facility("first"), 2, 0, None, 1, None, 10)
-    assert sorted(cohort.ids.tolist()) == [1, 3]
-    assert cohort.share.tolist() == [0.5, 0.5]
-    cohort = select(Facility("first"), 2, 0, None, 1, 10)
-    assert cohort.ids[0] == 1
-    assert select(Facility("first"), 2, 0, 1, 10).ids.tolist() == [1, 2]
-
-
-@pytest.mark.parametrize("unseen", ["mean", "first"])
-def test_before_anybody_is_heard_the_draw_is_uniform(unseen):
-    draws = [tuple(sorted(select(Facility(unseen), 2, *[None] * 4, seed=seed).ids.tolist())) for seed in range(60)]
-    assert set(draws) == set(itertools.combinations(range(4), 2))
-    assert select(Facility(unseen), 2, *[None] * 4).share.tolist() == [0.5, 0.5]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
-from heteroselect.allocate import Means
+from heteroselect.conditions import Conditions
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.select import Situation
@@ -19,13 +19,20 @@ CLIENTS = st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 10)), min_size=1, 
 
 def select(rule, size, computing, sending, seed=0):
     # one step, and 32 bits to send
-    means = Means(32 / np.array(sending, float), np.array(computing, float), 1, 10.0, 1)
-    population = Population.new(np.full(len(sending), 10))
-    return rule.select(np.zeros(len(sending)), Situation(size, Moment(1, 9), default_rng(seed), population, means))
+    clients, up = len(sending), 32 / np.array(sending, float)
+    links = Conditions(up, up, np.array(computing, float), np.ones(clients, bool), passes=1.0, size=1)
+    population = Population.new(np.full(clients, 10))
+    here = Situation(Moment(1, 9), np.arange(clients), population, size, default_rng(seed), links)
+    return rule.select(np.zeros(clients), here)
+
+
+def paper(**settings):
+    """One link for all, and as many candidates as places."""
+    return FedCS(**{"uploads": "sequential", "factor": 1} | settings)
 
 
 def elapsed(order, computing, sending):
-    """When the last of them is heard, if they send in this order."""
+    """When the last upload is in, if they send in this order."""
     time = 0.0
     for k in order:
         time = max(time, computing[k]) + sending[k]
@@ -33,14 +40,14 @@ def elapsed(order, computing, sending):
 
 
 def test_three_clients_by_hand():
-    # client 0 is heard after 1 + 2 s, client 1 one second later; client 2 would take until 11 s
+    # client 0 has sent after 1 + 2 s, client 1 one second later; client 2 would take until 11 s
     ids, time = one_by_one(np.array([1.0, 2.0, 10.0]), np.array([2.0, 1.0, 1.0]), 6.0)
     assert ids.tolist() == [0, 1]
     assert time == 4
 
 
 def test_a_client_computes_while_others_send():
-    # client 0 is heard after 3 s, by when client 2 has computed and adds only its 4 s; client 1 is not ready before 9 s
+    # client 0 has sent after 3 s, by when client 2 has computed and adds only its 4 s; client 1 is not ready before 9 s
     ids, time = one_by_one(np.array([0.0, 9.0, 1.0]), np.array([3.0, 0.5, 4.0]), 7.5)
     assert ids.tolist() == [0, 2]
     assert time == 7
@@ -69,32 +76,27 @@ def test_at_once_everybody_in_time_fits(clients, deadline):
 
 
 def test_the_selector_asks_as_many_as_there_are_places():
-    cohort = select(FedCS(deadline=6), 3, [1, 2, 10], [2, 1, 1])
+    cohort = select(paper(deadline=6), 3, [1, 2, 10], [2, 1, 1])
     assert cohort.ids.tolist() == [0, 1]
     assert_allclose(cohort.inclusion, 1)
-    asked = [select(FedCS(deadline=1e9), 2, [0] * 6, [1] * 6, seed) for seed in range(40)]
+    asked = [select(paper(deadline=1e9), 2, [0] * 6, [1] * 6, seed) for seed in range(40)]
     assert {len(cohort.ids) for cohort in asked} == {2}
     assert set(np.concatenate([cohort.ids for cohort in asked])) == set(range(6))
     assert_allclose(asked[0].inclusion, 2 / 6)
 
 
 def test_more_candidates_give_more_choice_but_no_more_places():
-    cohort = select(FedCS(deadline=1e9, candidates=99), 2, [5, 0, 0, 0], [1, 3, 2, 4])
+    cohort = select(paper(deadline=1e9, candidates=99), 2, [5, 0, 0, 0], [1, 3, 2, 4])
     assert cohort.ids.tolist() == [2, 1]
-    cohort = select(FedCS(deadline=4.5, candidates=4, uploads="parallel"), 3, [5, 0, 0, 0], [1, 3, 2, 4])
+    cohort = select(paper(deadline=4.5, candidates=4, uploads="parallel"), 3, [5, 0, 0, 0], [1, 3, 2, 4])
     assert cohort.ids.tolist() == [2, 1, 3]
 
 
 def test_overhead_is_time_lost():
-    assert select(FedCS(deadline=8, overhead=2), 3, [1, 2, 10], [2, 1, 1]).ids.tolist() == [0, 1]
-    assert select(FedCS(deadline=6, overhead=2), 3, [1, 2, 10], [2, 1, 1]).ids.tolist() == [0]
+    assert select(paper(deadline=8, overhead=2), 3, [1, 2, 10], [2, 1, 1]).ids.tolist() == [0, 1]
+    assert select(paper(deadline=6, overhead=2), 3, [1, 2, 10], [2, 1, 1]).ids.tolist() == [0]
 
 
 @pytest.mark.parametrize("uploads", ["sequential", "parallel"])
 def test_where_nobody_fits_the_fastest_is_taken(uploads):
-    assert select(FedCS(deadline=0.5, uploads=uploads), 3, [1, 2, 10], [4, 1, 1]).ids.tolist() == [1]
-
-
-def test_links_are_needed():
-    with pytest.raises(ValueError, match="links"):
-        FedCS().select(np.zeros(2), Situation(1, Moment(1, 9), default_rng(0), Population.new(np.full(2, 10))))
+    assert select(paper(deadline=0.5, uploads=uploads), 3, [1, 2, 10], [4, 1, 1]).ids.tolist() == [1]

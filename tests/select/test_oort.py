@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
-from heteroselect.allocate import Means
-from heteroselect.compress.update import Update
+from heteroselect.conditions import Conditions
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.select import Situation
@@ -22,19 +21,28 @@ GREEDY = Oort(explore=0, explore_minimum=0, bonus=0, clip=100, tired=0)
 
 
 def people(rms, seconds=None, sizes=None, round=1):
-    """Clients with the losses and durations of their last training; None was never heard."""
+    """Clients with the losses and durations of their last training; None has sent no report."""
     population = Population.new(np.array(sizes or [10] * len(rms)))
-    for client, loss in enumerate(rms):
-        if loss is not None:
-            report = {"rms": loss, "seconds": seconds[client] if seconds else 1.0}
-            population.received(client, Update.whole(np.ones(1, np.float32)))
-            population.reported_by(client, report)
-            population.selected(np.array([client]), round)
-    return population
+    reports = {
+        client: {"rms": loss, "seconds": seconds[client] if seconds else 1.0}
+        for client, loss in enumerate(rms)
+        if loss is not None
+    }
+    return population.reported_by(reports).selected(np.array(list(reports), np.int64), round)
 
 
-def select(rule, population, size, round=2, seed=0, means=None, state=None):
-    here = Situation(size, Moment(round, 100), default_rng(seed), population, means, state or {})
+def links(*sending):
+    """Nothing to compute, and so many seconds to send."""
+    up = 32 / np.array(sending, float)
+    return Conditions(up, up, np.zeros(len(up)), np.ones(len(up), bool), passes=1.0, size=1)
+
+
+def select(rule, population, size, round=2, seed=0, conditions=None, state=None):
+    clients = len(population)
+    conditions = conditions or links(*[1.0] * clients)
+    here = Situation(
+        Moment(round, 100), np.arange(clients), population, size, default_rng(seed), conditions, state or {}
+    )
     return rule.select(np.zeros(len(population)), here)
 
 
@@ -95,10 +103,9 @@ def test_newcomers_make_up_for_the_tried_and_the_tried_for_newcomers():
 
 
 def test_fast_newcomers_are_favoured():
-    # 32 bits at 32 and 8 bit/s: 1 s and 4 s, so 4 : 1
-    means, seen = Means(np.array([32.0, 8.0]), np.zeros(2), 1, 10.0, 1), np.zeros(2)
+    seen = np.zeros(2)
     for seed in range(DRAWS):
-        seen[select(Oort(), people([None, None]), 1, round=1, seed=seed, means=means).ids] += 1 / DRAWS
+        seen[select(Oort(), people([None, None]), 1, round=1, seed=seed, conditions=links(1, 4)).ids] += 1 / DRAWS
     assert abs(seen[0] - 0.8) <= 4 * math.sqrt(0.16 / DRAWS)
 
 
@@ -134,7 +141,7 @@ def test_the_pacer_grows_patient_when_the_cohorts_are_worth_less(utilities, dura
     rule, state, population = Oort(window=2, pace=3.0), {}, people([1.0, 1.0], sizes=[1, 1], round=0)
     for t, utility in enumerate(utilities, 1):
         assert "duration" not in state or state["duration"] == 3
-        population.selected(np.array([0]), t)
+        population = population.selected(np.array([0]), t)
         population.reports["rms"][0] = utility  # client 0 took part in round t, client 1 did not
         state = select(rule, population, 1, round=t + 1, state=state).state
     assert state["duration"] == duration
@@ -145,7 +152,7 @@ def test_the_pacer_looks_once_a_window():
     rule, state, population = Oort(window=2, pace=3.0), {}, people([1.0, 1.0], sizes=[1, 1], round=0)
     found = []
     for t in range(1, 9):
-        population.selected(np.array([0]), t)
+        population = population.selected(np.array([0]), t)
         population.reports["rms"][0] = 20 - t
         state = select(rule, population, 1, round=t + 1, state=state).state
         found.append(float(state["duration"]))
@@ -159,7 +166,7 @@ def test_a_cohort_is_made_of_distinct_clients_whatever_is_known(rms, data):
     size, round = data.draw(st.integers(1, len(rms))), data.draw(st.integers(2, 60))
     seconds = data.draw(st.lists(st.floats(0.1, 100), min_size=len(rms), max_size=len(rms)))
     population = people(rms, seconds)
-    population.counts += np.array(data.draw(st.lists(st.integers(0, 20), min_size=len(rms), max_size=len(rms))))
+    population.counts[:] += np.array(data.draw(st.lists(st.integers(0, 20), min_size=len(rms), max_size=len(rms))))
     cohort, again = (select(Oort(), population, size, round, seed=1) for _ in range(2))
     assert len(set(cohort.ids.tolist())) == size
     assert cohort.ids.tolist() == again.ids.tolist()

@@ -1,5 +1,7 @@
 """How informative is each client?"""
 
-from heteroselect.score.informativeness import Informativeness, Scores
+from heteroselect.score.informativeness import Informativeness
+from heteroselect.score.none import NoScore
+from heteroselect.score.scores import Scores
 
-__all__ = ["Informativeness", "Scores"]
+__all__ = ["Informativeness", "NoScore", "Scores"]

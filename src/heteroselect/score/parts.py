@@ -1,9 +1,12 @@
 """The four signals of a client's informativeness (eqs 2 to 5), each an array over all clients."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.compress.update import Update, Values, norm
 
 EPSILON = 1e-8
 
@@ -29,6 +32,19 @@ def minmax(values: Reals, constant: float | None = 0.5) -> Reals:
 def loss_informativeness(losses: Reals, constant: float = 0.5) -> Reals:
     """V′: the normalised local loss (eq. 2). The paper's ε only keeps 0/0 away; `minmax` does."""
     return minmax(losses, constant)
+
+
+def cosines(uploads: Mapping[int, Update], consensus: Values | None) -> dict[int, float]:
+    """cos(last upload, consensus) of every client, where neither is missing or zero."""
+    if consensus is None:
+        return {}
+    length = norm(consensus)
+    found = {}
+    for client, update in uploads.items():
+        scale = update.norm() * length
+        if scale > 0:
+            found[client] = update.dot(consensus) / scale
+    return found
 
 
 def diversity(clients: int, cosines: dict[int, float], unseen: float = 0.5) -> Reals:

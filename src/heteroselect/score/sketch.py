@@ -6,15 +6,18 @@ average, and a cosine of two sketches is that of the vectors up to about 1/√ce
 """
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heteroselect.compress.update import Update
-from heteroselect.streams import Streams
+
+if TYPE_CHECKING:
+    from heteroselect.streams import Streams
 
 
-def sketch(update: Update, cells: int, streams: Streams) -> Update:
+def sketch(update: Update, cells: int, streams: "Streams") -> Update:
     """The update in `cells` cells; the same cells and signs for all of a run."""
     cell, sign = _hashes(update.size, cells, streams)
     if not update.is_dense:
@@ -24,7 +27,7 @@ def sketch(update: Update, cells: int, streams: Streams) -> Update:
 
 
 @lru_cache(maxsize=2)
-def _hashes(size: int, cells: int, streams: Streams) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+def _hashes(size: int, cells: int, streams: "Streams") -> tuple[NDArray[np.int32], NDArray[np.int8]]:
     rng = streams.numpy("sketch")
     cell = rng.integers(0, cells, size, dtype=np.int32)
     sign = 2 * rng.integers(0, 2, size, dtype=np.int8) - 1

@@ -1,6 +1,35 @@
 """Who takes part?"""
 
-from heteroselect.select.cohort import Cohort, Situation, checked
-from heteroselect.select.softmax import Softmax, gumbel_top
+from heteroselect.select.adasample import AdaSample
+from heteroselect.select.clustered import Clustered
+from heteroselect.select.cohort import Cohort, Outcome, Situation, among, checked
+from heteroselect.select.delta import Delta
+from heteroselect.select.divfl import DivFL
+from heteroselect.select.fedcg import FedCG
+from heteroselect.select.fedcs import FedCS
+from heteroselect.select.oort import Oort
+from heteroselect.select.optimal import OptimalSampling, SendAll
+from heteroselect.select.power_of_choice import PowerOfChoice
+from heteroselect.select.softmax import Softmax
+from heteroselect.select.uniform import Everybody, Uniform
 
-__all__ = ["Cohort", "Situation", "Softmax", "checked", "gumbel_top"]
+__all__ = [
+    "AdaSample",
+    "Clustered",
+    "Cohort",
+    "Delta",
+    "DivFL",
+    "Everybody",
+    "FedCG",
+    "FedCS",
+    "Oort",
+    "OptimalSampling",
+    "Outcome",
+    "PowerOfChoice",
+    "SendAll",
+    "Situation",
+    "Softmax",
+    "Uniform",
+    "among",
+    "checked",
+]

@@ -6,31 +6,35 @@ seconds of a round, taken as Σ q_i·t_i, times the rounds it takes, ∝ α·Σ 
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from heteroselect.arrays import Reals
+from heteroselect.part import Brings, setting
 from heteroselect.select.cohort import Cohort, Situation
-from heteroselect.select.uniform import tally
+from heteroselect.select.draws import tally
 
 
 @dataclass(frozen=True)
 class AdaSample:
-    """`ratio` is β/α, in units of K·Σp²G² (α's part under uniform sampling); `estimate` finds it from two short runs.
+    """G is the length of an update as last reported, t the time to compute and send a whole update. `ratio` is in
+    units of K·Σp²G², which is α's part under uniform sampling; the paper estimates it from two short runs."""
 
-    G is the length of an update as last reported. Until everybody has reported the draw is `uniform`; or a client
-    never heard counts as an average one (`average`). A G below `floor` of the mean is lifted to it.
-    """
+    kind: ClassVar[str] = "adasample"
+    shares: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
-    ratio: float = 0.0
-    cold: Literal["uniform", "average"] = "uniform"
-    floor: float = 1e-3
+    ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0)
+    cold: Literal["uniform", "average"] = setting(
+        "average", "until everybody has reported: draw uniformly, or count a client without a report as an average one"
+    )
+    floor: float = setting(1e-3, "a length below this part of the mean is lifted to it", gt=0, le=1)
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
-        if here.means is None:
-            raise ValueError("this selection goes by links and devices, which its method has to ask for")
-        population, clients, size = here.population, len(scores), here.size
+        population, clients, size = here.population, len(here.ids), here.size
+        links = here.links
         data = population.sizes / population.sizes.sum()
         chances = np.full(clients, 1 / clients)
         norms = population.reported("norm")
@@ -38,10 +42,11 @@ class AdaSample:
             norms = lifted(norms, self.floor)
             pulls = (data * norms) ** 2
             if pulls.sum() > 0:
-                times = here.means.computing + here.means.sending
+                times = links.computing + links.sending
                 chances = best(pulls, times, self.ratio * clients * pulls.sum())
-        draws = here.rng.choice(clients, size, p=chances)
-        return tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
+        draws = here.random.choice(clients, size, p=chances)
+        drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
+        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share)
 
 
 def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:
@@ -69,26 +74,6 @@ def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:
 
 
 def lifted(norms: Reals, floor: float) -> Reals:
-    """Unknown lengths become the mean, and tiny ones `floor` times it: else who was once still is never drawn again."""
+    """Lengths, the mean for unknown ones and none below `floor` times it: who reported 0 once may be drawn again."""
     mean = float(np.nanmean(norms))
     return np.maximum(np.where(np.isfinite(norms), norms, mean), floor * mean)
-
-
-def round_seconds(chances: Reals, times: Reals, size: int) -> float:
-    """The expected time of a round, which lasts as long as its slowest client: with t rising,
-    Σ_i [(Σ_{j≤i} q_j)^m − (Σ_{j<i} q_j)^m]·t_i."""
-    order = np.argsort(times, kind="stable")
-    slowest = np.diff(np.cumsum(chances[order]) ** size, prepend=0.0)
-    return float(slowest @ times[order])
-
-
-def estimate(uniform_rounds: float, data_rounds: float, data: Reals, norms: Reals) -> float:
-    """β/α, in units of K·Σp²G², from the rounds that uniform sampling and q = p take to the same loss.
-
-    R ∝ α·K·Σp²G² + β and R ∝ α·Σp·G² + β; a negative answer, which only noise can give, is 0.
-    """
-    uniform, by_data = len(data) * (data**2 @ norms**2), data @ norms**2
-    if uniform_rounds == data_rounds:
-        return 0.0
-    beta = (data_rounds * uniform - uniform_rounds * by_data) / (uniform_rounds - data_rounds)
-    return max(0.0, float(beta / uniform))

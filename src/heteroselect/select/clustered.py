@@ -1,38 +1,50 @@
 """Clustered sampling (Fraboni et al., "Clustered sampling: low-variance and improved representativity for clients
 selection in federated learning", ICML 2021).
 
-One client is drawn from each of m distributions, and the m have equal say. That is unbiased if client i has m·p_i in
+One client is drawn from each of m distributions, and the m weigh the same. That is unbiased if client i has m·p_i in
 all of them together; the more alike the clients of one distribution are, the less it matters who is drawn.
 
 Masses are whole numbers, m·n_i in bins of Σn, so that nothing is lost to rounding.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.part import Brings, setting
 from heteroselect.select.cohort import Cohort, Situation
-from heteroselect.select.geometry import angles, gram
-from heteroselect.select.uniform import tally
+from heteroselect.select.draws import tally
+from heteroselect.select.geometry import SKETCH, angles, gram
 
 
 @dataclass(frozen=True)
 class Clustered:
-    """Distributions by `size` (algorithm 1) or by `similarity` of the last uploads (algorithm 2). A client never heard
-    counts as a zero vector, and before anybody is heard there is only size to go by."""
+    """A client without an upload counts as a zero vector; before there is any upload, distributions are by size."""
 
-    by: Literal["size", "similarity"] = "similarity"
+    kind: ClassVar[str] = "clustered-sampling"
+    shares: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
+
+    by: Literal["size", "similarity"] = setting(
+        "similarity", "distributions by size (algorithm 1) or by similarity of the last uploads (algorithm 2)"
+    )
+    sketch: int = setting(0, SKETCH, ge=0)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"uploads"} if self.by == "similarity" else ())
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         sizes, bins = here.population.sizes, here.size
         if self.by == "size" or not here.population.uploads:
             chances = by_size(sizes, bins)
         else:
-            chances = by_similarity(sizes, bins, angles(gram(here.population, "zero")), here.rng)
-        draws = np.array([here.rng.choice(len(sizes), p=row) for row in chances])
-        return tally(draws, np.full(len(sizes), 1 / bins), 1 - np.prod(1 - chances, axis=0))
+            chances = by_similarity(sizes, bins, angles(gram(here.population, "zero")), here.random)
+        draws = np.array([here.random.choice(len(sizes), p=row) for row in chances])
+        drawn = tally(draws, np.full(len(sizes), 1 / bins), 1 - np.prod(1 - chances, axis=0))
+        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share)
 
 
 def by_size(sizes: Counts, bins: int) -> Reals:

@@ -1,49 +1,89 @@
 """DELTA (Wang et al., "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023).
 
 Client i is drawn, with replacement, with p_i ∝ √(α₁‖∇F_i − ∇f‖² + α₂σ_i²): those who differ and those who are noisy
-are heard more often, and more softly. Practical version: gradients are the last uploads, ∇f the mean of the last
-participants', and after a round only the participants' probabilities move.
+are drawn more often, with a lower weight each time. Practical version: gradients are the last uploads, ∇f the mean of
+the last participants', and after a round only the participants' probabilities move. Clients do not report the variance
+of their mini-batches yet: it counts as nought.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
 from heteroselect.compress.update import dot
+from heteroselect.part import Brings, setting
 from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort, Situation
-from heteroselect.select.uniform import tally
+from heteroselect.select.draws import tally
+from heteroselect.select.geometry import SKETCH
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
 class Delta:
-    """α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; here it is for H = 50 local steps.
+    """α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; the defaults are for H = 50 local steps.
 
-    σ² is what clients report as `variance`, in units of an update; who reports none counts as without noise.
+    σ² is what clients report as `variance`, in units of an update; who reports none counts as without noise. Kept from
+    round to round: the probabilities of all `clients` so far.
     """
 
-    diversity: float = 1.0
-    noise: float = 0.005
-    floor: float = 1e-4
-    """No probability falls below floor/K, so that no client ever speaks louder than K/floor."""
+    kind: ClassVar[str] = "delta"
+    shares: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
+    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
+
+    diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
+    noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0)
+    floor: float = setting(
+        1e-4, "no probability falls below floor/K, and no client counts for more than K/floor", ge=0, le=1
+    )
+    sketch: int = setting(0, SKETCH, ge=0)
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
-        population, clients, size = here.population, len(scores), here.size
-        chances = here.state.get("probabilities", np.full(clients, 1 / clients))
+        population, clients, size = here.population, len(here.ids), here.size
+        chances = recalled(here.state, here.ids)
         last = participants(population)
         if len(last):
             variance = np.nan_to_num(population.reported("variance")[last])
             spread = np.sqrt(self.diversity * apart(population, last) + self.noise * variance)
             chances = floored(moved(chances, last, spread), self.floor / clients)
-        draws = here.rng.choice(clients, size, p=chances)
+        draws = here.random.choice(clients, size, p=chances)
         data = population.sizes / population.sizes.sum()
-        cohort = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
-        return replace(cohort, state={"probabilities": chances})
+        drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
+        state = kept(here.state, here.ids, chances)
+        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share, state=state)
+
+
+def recalled(state: Kept, ids: Counts) -> Reals:
+    """The candidates' probabilities of the last round, brought to a sum of 1; a new client counts as an average one."""
+    chances = np.full(len(ids), 1 / len(ids))
+    if "clients" not in state:
+        return chances
+    if np.array_equal(state["clients"], ids):
+        return state["probabilities"]
+    _, before, now = np.intersect1d(state["clients"], ids, assume_unique=True, return_indices=True)
+    chances[now] = state["probabilities"][before]
+    found: Reals = chances / chances.sum()
+    return found
+
+
+def kept(state: Kept, ids: Counts, chances: Reals) -> Kept:
+    """The new state: whoever was no candidate keeps its probability, and the candidates share the rest."""
+    away = np.setdiff1d(state.get("clients", ids), ids)
+    if len(away) == 0:
+        return {"clients": ids, "probabilities": chances}
+    theirs = state["probabilities"][np.isin(state["clients"], away)]
+    order = np.argsort(np.concatenate([away, ids]))
+    return {
+        "clients": np.concatenate([away, ids])[order],
+        "probabilities": np.concatenate([theirs, chances * (1 - theirs.sum())])[order],
+    }
 
 
 def participants(population: Population) -> Counts:
-    """Those of the last round who were heard."""
+    """The places of those of the last round whose update arrived."""
     last = population.last_round.max(initial=0)
     ids = np.flatnonzero((population.last_round == last) & (last > 0))
     return np.array([k for k in ids if int(k) in population.uploads], np.int64)

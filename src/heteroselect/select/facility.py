@@ -1,61 +1,15 @@
-"""Representative clients by facility location: DivFL (Balakrishnan et al., "Diverse client selection for federated
-learning via submodular maximization", ICLR 2022).
+"""Representative clients by facility location.
 
 The cohort S minimises G(S) = Σ_k min_{i∈S} d(k, i), the distance of everybody's update to the nearest one in S. What
 a further client takes off it only falls as S grows, so that picking the best one after the other comes within
 1 − 1/e of the optimum (Nemhauser, Wolsey, Fisher 1978).
 """
 
-from dataclasses import dataclass, replace
-from typing import Literal
-
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
-from heteroselect.population import Population
-from heteroselect.select.cohort import Cohort, Situation
-from heteroselect.select.geometry import distances, gram
-from heteroselect.select.uniform import Uniform
 
 BATCH = 16  # bounds that are looked at together; one at a time costs more than it saves
-
-
-@dataclass(frozen=True)
-class Facility:
-    """The m most representative clients; `share` is the part of all clients that each stands for.
-
-    A client never heard is placed at the mean of the uploads (`mean`), or heard before all others (`first`, drawn
-    uniformly), which stands for the paper's first round in which everybody sends a gradient.
-    """
-
-    unseen: Literal["mean", "first"] = "mean"
-
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        fresh = newcomers(here, self.unseen)
-        if fresh is not None:
-            return fresh
-        table = distances(gram(here.population))
-        ids = lazy(table, here.size)
-        return Cohort(ids, np.ones(len(ids)), share=represented(table, ids) / len(table))
-
-
-def newcomers(here: Situation, unseen: Literal["mean", "first"]) -> Cohort | None:
-    """Whom to take while there is nothing to compare: uniformly, before anybody is heard; the never heard first,
-    where the rule says so. They are equals and share equally."""
-    clients = len(here.population)
-    unheard = unknown(here.population)
-    if len(unheard) == clients:
-        return replace(Uniform().select(np.zeros(clients), here), share=np.full(here.size, 1 / here.size))
-    if unseen == "mean" or len(unheard) == 0:
-        return None
-    known = np.setdiff1d(np.arange(clients), unheard)
-    ids = np.concatenate([here.rng.permutation(unheard), here.rng.permutation(known)])[: here.size]
-    return Cohort(ids, np.ones(len(ids)), share=np.full(len(ids), 1 / len(ids)))
-
-
-def unknown(population: Population) -> Counts:
-    """The clients without an upload."""
-    return np.array([k for k in range(len(population)) if k not in population.uploads], np.int64)
 
 
 def greedy(distances: Reals, size: int, times: Reals | None = None, slack: float = 0.01) -> Counts:

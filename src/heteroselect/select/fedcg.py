@@ -1,30 +1,49 @@
 """The selection of FedCG (Jiang et al., INFOCOM 2023; a reconstruction, see `allocate.fedcg`): representative clients,
-near ties to the faster."""
+near ties to the faster.
 
+Step A, given θ: facility location over the last updates, near ties to whoever is faster at its θ. Step B, given the
+clients: what each sends in the shortest round (`shortest`). One after the other until the clients repeat.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.allocate.fedcg import alternate
-from heteroselect.arrays import Reals
+from heteroselect.allocate.fedcg import hurts, shortest
+from heteroselect.arrays import Counts, Reals
+from heteroselect.part import Brings, setting
 from heteroselect.select.cohort import Cohort, Situation
-from heteroselect.select.facility import newcomers
-from heteroselect.select.geometry import distances, gram
+from heteroselect.select.divfl import newcomers
+from heteroselect.select.facility import cost, greedy, represented
+from heteroselect.select.geometry import SKETCH, UNSEEN, distances, gram
 
 
 @dataclass(frozen=True)
 class FedCG:
     """Who, by both steps in turn; `share` is δ/K. How much each sends is then for the allocator, which solves its step
-    for the cohort. Before anybody is heard the draw is uniform; `unseen` is as in facility location."""
+    for the cohort. Before there is any upload the draw is uniform."""
 
-    average: float = 0.2
-    minimum: float = 0.005
-    unseen: Literal["mean", "first"] = "mean"
+    kind: ClassVar[str] = "fedcg"
+    shares: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"links", "uploads"})
+    brings: ClassVar[Brings] = {"allocate": {"kind": "fedcg"}}
+
+    average: float = setting(0.2, "density that the ρ-weighted mean of all is planned for", gt=0, le=1)
+    minimum: float = setting(0.005, "density that nobody is planned below", gt=0, le=1)
+    unseen: Literal["mean", "first"] = setting("first", UNSEEN)
+    sketch: int = setting(0, SKETCH, ge=0)
+
+    def fits(self, parts: Mapping[str, Any]) -> str | None:
+        """Why it cannot work with these parts, or None: both steps of the rule go by one density."""
+        allocate = parts["allocate"]
+        if getattr(allocate, "kind", "") != self.kind or allocate.average == self.average:
+            return None
+        return f"must have the average of the allocation, which is {allocate.average:g}"
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
-        if here.means is None:
-            raise ValueError("this selection goes by links and devices, which its method has to ask for")
+        links = here.links
         fresh = newcomers(here, self.unseen)
         if fresh is not None:
             return fresh
@@ -32,10 +51,53 @@ class FedCG:
         plan = alternate(
             distances(table),
             np.sqrt(np.diag(table)),
-            here.means.computing,
-            here.means.sending,
+            links.computing,
+            links.sending,
             here.size,
             average=self.average,
             minimum=self.minimum,
         )
-        return Cohort(plan.ids, np.ones(len(plan.ids)), share=plan.represented / len(scores))
+        return here.cohort(plan.places, share=plan.represented / len(here.ids))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who, how many clients each stands for, how much each sends, and how long that takes."""
+
+    places: Counts
+    represented: Counts
+    densities: Reals
+    seconds: float
+
+
+def alternate(
+    distances: Reals,
+    lengths: Reals,
+    computing: Reals,
+    sending: Reals,
+    size: int,
+    *,
+    average: float = 0.2,
+    minimum: float = 0.005,
+    iterations: int = 10,
+    slack: float = 0.01,
+) -> Plan:
+    """Steps A and B in turn until the clients repeat; of all plans within `slack` of the most representative, the
+    shortest round."""
+    densities, plans = np.full(len(distances), average), []
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(iterations):
+        places = greedy(distances, size, computing + densities * sending, slack)
+        if tuple(sorted(places.tolist())) in seen:
+            break
+        seen.add(tuple(sorted(places.tolist())))
+        counts = represented(distances, places)
+        weights = hurts(counts / len(distances), lengths[places])
+        allowed = (1 - average) * float(weights.sum())
+        seconds, found = shortest(computing[places], sending[places], weights, allowed, minimum)
+        plans.append((cost(distances, places), Plan(places, counts, found, seconds)))
+        # those not taken would send what they are thought to send on average
+        densities = np.full(len(distances), average)
+        densities[places] = found
+    enough = (1 + slack) * min(apart for apart, _ in plans)
+    return min((plan for apart, plan in plans if apart <= enough), key=lambda plan: plan.seconds)

@@ -1,40 +1,42 @@
 """FedCS (Nishio, Yonetani, "Client selection for federated learning with heterogeneous resources in mobile edge",
-ICC 2019): as many clients as can be heard before a deadline."""
+ICC 2019): as many clients as can upload before a deadline."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.part import Brings, setting
 from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)
 class FedCS:
-    """Some random candidates tell how fast they are, and those who fit into `deadline` seconds take part, the
-    quickest to add first. Where nobody fits, the single fastest does.
+    """Some random candidates report how fast they are, and those who fit into `deadline` seconds take part, the
+    quickest to add first; never more than there are places. Where nobody fits, the single fastest does.
 
-    In the paper uploads come one after the other over a shared link (`sequential`); with a link for each client
-    (`parallel`) whoever is in time fits. `overhead` is what asking, sending the model out and averaging take.
-    `candidates` are asked, 0 being `factor` times as many as there are places (the paper: 1); never more than there
-    are places take part.
+    In the paper uploads come one after the other over a shared link, and as many are asked as there are places.
     """
 
-    deadline: float = 180.0
-    uploads: Literal["sequential", "parallel"] = "sequential"
-    overhead: float = 0.0
-    candidates: int = 0
-    factor: int = 1
+    kind: ClassVar[str] = "fedcs"
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    brings: ClassVar[Brings] = {}
+
+    deadline: float = setting(180.0, "seconds that the round may take", gt=0)
+    uploads: Literal["sequential", "parallel"] = setting(
+        "parallel", "uploads share one link one after the other (the paper), or each client has its own"
+    )
+    overhead: float = setting(0.0, "seconds that asking, sending the model out and averaging take", ge=0)
+    candidates: int = setting(0, "how many are asked; 0 asks `factor` times as many as there are places", ge=0)
+    factor: int = setting(2, "candidates per place (the paper: 1)", ge=1)
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
-        if here.means is None:
-            raise ValueError("this selection goes by links and devices, which its method has to ask for")
-        clients = len(scores)
+        clients, links = len(here.ids), here.links
         asked = np.sort(
-            here.rng.choice(clients, min(self.candidates or self.factor * here.size, clients), replace=False)
+            here.random.choice(clients, min(self.candidates or self.factor * here.size, clients), replace=False)
         )
-        mine = here.means.only(asked)
+        mine = links.only(asked)
         room = self.deadline - self.overhead
         if self.uploads == "sequential":
             fit, _ = one_by_one(mine.computing, mine.sending, room)
@@ -42,13 +44,13 @@ class FedCS:
             fit = at_once(mine.computing, mine.sending, room)
         if len(fit) == 0:
             fit = np.array([np.argmin(mine.computing + mine.sending)])
-        ids = asked[fit[: here.size]]
-        return Cohort(ids, np.full(len(ids), len(asked) / clients))
+        places = asked[fit[: here.size]]
+        return here.cohort(places, np.full(len(places), len(asked) / clients))
 
 
 def one_by_one(computing: Reals, sending: Reals, deadline: float) -> tuple[Counts, float]:
     """Algorithm 3: the client that adds least to the time so far comes next, as long as the deadline holds; who they
-    are, and when the last of them is heard.
+    are, and when the last upload is in.
 
     A client computes while others send, so it adds its upload and what it still has to compute by then.
 
@@ -67,7 +69,7 @@ def one_by_one(computing: Reals, sending: Reals, deadline: float) -> tuple[Count
 
 
 def at_once(computing: Reals, sending: Reals, deadline: float) -> Counts:
-    """All who are heard by the deadline, the fastest first."""
+    """All whose upload is in by the deadline, the fastest first."""
     took = computing + sending
     order = np.argsort(took, kind="stable")
     return order[took[order] <= deadline]

@@ -1,7 +1,6 @@
 """How far apart are clients? Distances and angles between their last uploads, all from one table of inner products.
 
-A client that was never heard has no upload. It is given a place: that of the mean of all uploads (`mean`), or the
-origin (`zero`).
+A client without an upload is given a place: that of the mean of all uploads (`mean`), or the origin (`zero`).
 """
 
 from typing import Literal
@@ -13,6 +12,8 @@ from heteroselect.compress.update import Update
 from heteroselect.population import Population
 
 CELLS = 2**19  # of the block of uploads that is multiplied at a time: 4 MB, much larger ones are many times slower
+SKETCH = "cells of the sketch that uploads are remembered by; 0 remembers them whole"  # of each part that compares them
+UNSEEN = "a client without an upload stands at the mean of all uploads (mean), or is taken before all others (first)"
 NEGLIGIBLE = 1e-12  # of two squared lengths: nearer than this is the same place
 
 

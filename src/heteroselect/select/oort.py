@@ -7,38 +7,43 @@ paper's; its released code differs in many of them.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress.memory import Kept
 from heteroselect.moment import Moment
+from heteroselect.part import Brings, setting
 from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort, Situation
-from heteroselect.select.uniform import weighted
+from heteroselect.select.draws import weighted
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
 class Oort:
-    """Noted from round to round: the preferred `duration` T, the pacer's `step` Δ, and the statistical `utility` of
-    the cohorts of two windows. Over-commitment (1.3·m, the first m count) is the round's business, not the selector's.
+    """Kept from round to round: the preferred `duration` T, the pacer's `step` Δ, and the statistical `utility` of
+    the cohorts of two windows. Over-commitment (1.3·m, the first m count) is left out.
     """
 
-    explore: float = 0.9
-    explore_decay: float = 0.98
-    explore_minimum: float = 0.2
-    penalty: float = 2.0
-    """α: how much the slow are penalised, (T/t)^α."""
-    bonus: float = 0.1
-    clip: float = 95.0
-    """The percentile that utilities are cut at, so that no outlier takes all."""
-    cut: float = 0.95
-    """c: clients worth more than c times the last one who would be taken have a chance too."""
-    window: int = 20
-    pace: float = 0.0
-    """Δ in seconds, where T starts too; 0 takes the tenth percentile of the first durations seen."""
-    tired: int = 10
-    """Clients picked more often than this are left out, as long as there are others; 0 leaves nobody out."""
+    kind: ClassVar[str] = "oort"
+    needs: ClassVar[frozenset[str]] = frozenset({"reports", "links"})
+    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
+
+    explore: float = setting(0.9, "share of a cohort that is new, in the first round", ge=0, le=1)
+    explore_decay: float = setting(0.98, "what is left of that share after each round", ge=0, le=1)
+    explore_minimum: float = setting(0.2, "what that share never falls below", ge=0, le=1)
+    penalty: float = setting(2.0, "α: how much the slow are penalised, (T/t)^α", ge=0)
+    bonus: float = setting(0.1, "weight of the bonus for a utility from long ago", ge=0)
+    clip: float = setting(95.0, "percentile that utilities are cut at, so that no outlier takes all", ge=0, le=100)
+    cut: float = setting(0.95, "c: clients worth more than c times the last one taken have a chance too", ge=0, le=1)
+    window: int = setting(20, "rounds whose worth the pacer adds up", ge=1)
+    pace: float = setting(
+        0.0, "Δ in seconds, where T starts too; 0 takes the tenth percentile of the first durations", ge=0
+    )
+    tired: int = setting(
+        10, "clients picked more often are left out, as long as there are others; 0 leaves nobody out", ge=0
+    )
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         population, size = here.population, here.size
@@ -51,15 +56,16 @@ class Oort:
         new = min(len(fresh), size - known)
         known = size - new
 
-        speed = np.ones(len(population)) if here.means is None else 1 / (here.means.computing + here.means.sending)
+        speed = 1 / (here.links.computing + here.links.sending)
         # who was asked before and never answered is worth another try, but less and less
-        explored = fresh[weighted((speed / (1 + population.counts))[fresh], new, here.rng).ids] if new else fresh[:0]
+        worth_trying = (speed / (1 + population.counts))[fresh]
+        explored = fresh[weighted(worth_trying, new, here.random).places] if new else fresh[:0]
         worth = self.worth(utility, population, here.moment, state)
-        exploited = self.exploited(tried, worth, population, known, here.rng) if known else tried[:0]
-        ids = np.concatenate([exploited, explored])
-        return Cohort(ids, np.ones(len(ids)), state=state)
+        exploited = self.exploited(tried, worth, population, known, here.random) if known else tried[:0]
+        return here.cohort(np.concatenate([exploited, explored]), state=state)
 
     def epsilon(self, moment: Moment) -> float:
+        """The share of newcomers in this round."""
         return max(self.explore * self.explore_decay ** (moment.round - 1), self.explore_minimum)
 
     def worth(self, utility: Reals, population: Population, moment: Moment, state: Kept) -> Reals:
@@ -69,7 +75,7 @@ class Oort:
         positive = utility[utility > 0]
         least = positive.min() if positive.size else 1.0
         clipped = np.clip(utility, least, max(least, np.nanpercentile(utility, self.clip)))
-        # a client long not heard may have changed: L is the round that its utility is from
+        # a client long not selected may have changed: L is the round that its utility is from
         aged = clipped + np.sqrt(self.bonus * np.log(moment.round) / np.maximum(population.last_round, 1))
         took = population.reported("seconds")
         late = np.maximum(1.0, np.nan_to_num(took / float(state["duration"]), nan=1.0)) if "duration" in state else 1.0
@@ -88,7 +94,7 @@ class Oort:
             return np.concatenate([rested, more])
         last = np.sort(worth[rested])[-size]
         pool: Counts = rested[worth[rested] >= self.cut * last]
-        return pool[weighted(worth[pool], size, rng).ids]
+        return pool[weighted(worth[pool], size, rng).places]
 
     def paced(self, state: Kept, utility: Reals, population: Population, moment: Moment) -> Kept:
         """T ← T + Δ where the last window of rounds was worth less than the one before it."""
@@ -108,6 +114,6 @@ class Oort:
 
 
 def statistical(population: Population) -> Reals:
-    """U = |B|·√(mean of squared losses), of the last participation; NaN of those never heard."""
+    """U = |B|·√(mean of squared losses), of the last participation; NaN of those without a report."""
     utility: Reals = population.sizes * population.reported("rms")
     return utility

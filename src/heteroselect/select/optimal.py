@@ -6,27 +6,43 @@ as far as probabilities can.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.arrays import Reals
+from heteroselect.arrays import Counts, Reals
+from heteroselect.part import Brings, setting
 from heteroselect.select.cohort import Cohort
 
 
 @dataclass(frozen=True)
+class SendAll:
+    """No second selection: whoever trained sends."""
+
+    kind: ClassVar[str] = "none"
+    needs: ClassVar[frozenset[str]] = frozenset()
+    brings: ClassVar[Brings] = {}
+
+
+@dataclass(frozen=True)
 class OptimalSampling:
-    """`exact` probabilities, or those of `aocs`, which the server finds from sums alone (so under secure aggregation).
-    The cohort may be of any size, and empty."""
+    """The cohort may be of any size, and empty."""
 
-    rule: Literal["exact", "aocs"] = "exact"
+    kind: ClassVar[str] = "optimal-client-sampling"
+    needs: ClassVar[frozenset[str]] = frozenset()
+    brings: ClassVar[Brings] = {"select": {"kind": "everybody"}, "weigh": {"kind": "share"}}
 
-    def choose(self, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort:
-        """Who sends, of all who trained: `norms` are ‖U_i‖ and `data` are p_i."""
+    rule: Literal["exact", "aocs"] = setting(
+        "exact",
+        "exact probabilities, or those that the server finds from sums alone, so under secure aggregation (aocs)",
+    )
+
+    def choose(self, ids: Counts, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort:
+        """Who sends, of the clients that trained: `norms` are ‖U_i‖ and `data` are p_i, in the order of `ids`."""
         lengths = data * norms
         chances = probabilities(lengths, size) if self.rule == "exact" else aocs(lengths, size)
-        ids = np.flatnonzero(rng.random(len(chances)) < chances)
-        return Cohort(ids, chances[ids], share=data[ids] / chances[ids])
+        places = np.flatnonzero(rng.random(len(chances)) < chances)
+        return Cohort(ids[places], chances[places], share=data[places] / chances[places])
 
 
 def probabilities(lengths: Reals, size: int) -> Reals:
@@ -46,7 +62,7 @@ def probabilities(lengths: Reals, size: int) -> Reals:
     fits = (places > 0) & (places * rising <= sums * (1 + 1e-12))
     last = int(np.flatnonzero(fits)[-1])
     shared = np.ones(clients)
-    # whoever has nothing to say may as well speak as not: equal parts of the places left
+    # whoever learnt nothing may as well send as not: equal parts of the places left
     shared[: last + 1] = places[last] * (rising[: last + 1] / sums[last] if sums[last] > 0 else 1 / (last + 1))
     found = np.empty(clients)
     found[order] = np.minimum(shared, 1.0)
