@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate import weighted_sum
-from heteroselect.aggregate.majority import Majority
+from heteroselect.aggregate import Majority, Mean
 from heteroselect.compress.update import Update
 
 RANDOM = settings(max_examples=80, deadline=None, derandomize=True)
@@ -15,7 +14,7 @@ RANDOM = settings(max_examples=80, deadline=None, derandomize=True)
 
 def vote(*signs, scale=1.0, rate=0.5):
     updates = [Update.whole(np.float32(scale) * np.array(each, np.float32)) for each in signs]
-    mean = weighted_sum(len(signs[0]), updates, np.full(len(signs), 1 / len(signs)))
+    mean = Mean().aggregate(updates, np.full(len(signs), 1 / len(signs)), len(signs[0]))
     return Majority(rate).step({}, mean)[1]
 
 
@@ -36,12 +35,12 @@ def test_votes_are_counted_whatever_rounding_leaves_of_a_tie(clients, seed, scal
 
 
 def test_the_step_is_in_single_precision_and_nothing_is_kept():
-    state, step = Majority().step({"old": np.ones(1)}, np.array([3, -2], np.float32))
+    state, step = Majority(1e-3).step({"old": np.ones(1)}, np.array([3, -2], np.float32))
     assert dict(state) == {}
     assert step.dtype == np.float32
     assert_allclose(step, [1e-3, -1e-3])
 
 
 @pytest.mark.parametrize("aggregate", [[], [0, 0]])
-def test_silence_moves_nothing(aggregate):
+def test_where_nobody_votes_nothing_moves(aggregate):
     assert Majority().step({}, np.array(aggregate, np.float32))[1].tolist() == aggregate

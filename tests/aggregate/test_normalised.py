@@ -1,4 +1,6 @@
-"""FedNova: how far local steps reach, and weights that undo it."""
+"""FedNova: weights that undo how far local steps reach."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,37 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate.normalised import effective, normalised, reach
+from heteroselect.aggregate import FedNova
+from heteroselect.aggregate.normalised import normalised
+from heteroselect.population import Population
+from heteroselect.select.cohort import Cohort
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-@pytest.mark.parametrize(("steps", "length"), [(0, 0), (1, 1), (2, 2.9), (5, 13.144), (50, 410.46)])
-def test_the_reach_of_momentum(steps, length):
-    assert reach(steps, momentum=0.9) == pytest.approx(length, rel=1e-5)
-    assert reach(steps) == steps
-
-
-@given(st.integers(1, 60), st.floats(0, 0.95))
-@RANDOM
-def test_the_reach_of_momentum_has_the_papers_closed_form(steps, rho):
-    closed = (steps - rho * (1 - rho**steps) / (1 - rho)) / (1 - rho)
-    assert reach(steps, momentum=rho) == pytest.approx(closed)
-
-
-def test_the_reach_under_a_proximal_pull_by_hand():
-    # a ← 0.9a + 1: 1, 1.9, 2.71
-    assert reach(3, pull=0.1) == pytest.approx(2.71)
-
-
-@given(st.integers(0, 20), st.floats(0, 0.9), st.floats(0, 0.2), st.floats(0.01, 0.5), st.floats(-3, 3))
-@RANDOM
-def test_the_reach_is_what_the_local_solver_does_with_a_constant_gradient(steps, rho, mu, eta, gradient):
-    w = velocity = 0.0
-    for _ in range(steps):
-        velocity = rho * velocity + gradient + mu * w
-        w -= eta * velocity
-    assert w == pytest.approx(-eta * gradient * reach(steps, rho, eta * mu), abs=1e-9)
+def test_the_weigher_goes_by_data_and_reach():
+    # reaches of one and two steps at momentum ½: 1 and 2.5; p = ¼ and ¾
+    cohort = Cohort(np.array([3, 0]), np.ones(2), steps=np.array([1, 2]))
+    population = Population.new(np.array([30, 99, 99, 10]))
+    found = FedNova(0.5).weights(np.zeros(2), cohort, population)
+    assert_allclose(found, [2.125 * 0.25, 2.125 * 0.75 / 2.5])
+    assert_allclose(FedNova().weights(np.zeros(2), replace(cohort, steps=None), population), [0.25, 0.75])
 
 
 def test_who_steps_more_does_not_pull_more():
@@ -54,13 +40,11 @@ def test_equal_reaches_are_fedavg(sizes, length):
 
 
 def test_effective_steps_by_hand():
-    data, reached = np.array([0.25, 0.75]), np.array([2.0, 4.0])
-    assert effective(data, reached) == 3.5
-    assert_allclose(normalised(np.array([10, 30]), reached), [3.5 * 0.25 / 2, 3.5 * 0.75 / 4])
-    # where a proximal term shortens the reach, the steps themselves make τ_eff: ¼·5 + ¾·5
-    assert_allclose(normalised(np.array([10, 30]), reached, np.full(2, 5.0)), [5 * 0.25 / 2, 5 * 0.75 / 4])
+    # τ_eff = ¼·2 + ¾·4
+    found = normalised(np.array([10, 30]), np.array([2.0, 4.0]))
+    assert_allclose(found, [3.5 * 0.25 / 2, 3.5 * 0.75 / 4])
 
 
-def test_who_took_no_step_has_no_say():
+def test_who_took_no_step_counts_nothing():
     assert_allclose(normalised(np.array([10, 30, 60]), np.array([2.0, 2.0, 0.0])), [0.25, 0.75, 0])
     assert normalised(np.array([10, 30]), np.zeros(2)).tolist() == [0, 0]

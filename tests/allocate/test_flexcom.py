@@ -9,20 +9,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from heteroselect.allocate import Means
+from allocate.situations import allocate, here, links
 from heteroselect.allocate.flexcom import FlexCom, cheapest, known
-from heteroselect.moment import Moment
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 POSITIVE = st.floats(0.05, 20)
-NOW = Moment(3, 10)
 
 
-def means(sending, computing=None, **more):
-    # 32 bits to send, and one step
-    computing = np.zeros(len(sending)) if computing is None else np.array(computing, float)
-    more = {name: np.array(values, float) for name, values in more.items()}
-    return Means(32 / np.array(sending, float), computing, 1, 10.0, 1, **more)
+def sending(seconds, computing=0.0, **more):
+    """Clients whose whole update takes so many seconds: 32 bits."""
+    return here(links(32 / np.array(seconds, float), computing), **more)
 
 
 def total(theta, costs, needs, fixed, base):
@@ -69,32 +65,34 @@ def test_edges():
 
 
 def test_a_need_four_times_as_large_doubles_the_density_and_a_slower_link_lowers_it():
-    found = FlexCom().allocate(np.zeros(3), means([1, 1, 4], norms=[1, 2, 1]), NOW).densities
+    found = allocate(FlexCom(), np.zeros(3), sending([1, 1, 4], norms=[1, 2, 1])).densities
     assert found[1] == pytest.approx(2 * found[0])
     assert found[2] == pytest.approx(found[0] / 2)
     assert found.mean() == pytest.approx(0.2)
 
 
-@given(st.lists(st.tuples(POSITIVE, POSITIVE, POSITIVE), min_size=1, max_size=6), st.floats(0.05, 0.9))
+def test_twice_the_data_doubles_the_density():
+    found = allocate(FlexCom(), np.zeros(3), sending([1, 1, 1], sizes=[10, 20, 10])).densities
+    assert found[1] == pytest.approx(2 * found[0])
+
+
+@given(st.lists(st.tuples(POSITIVE, st.integers(1, 400), POSITIVE), min_size=1, max_size=6), st.floats(0.05, 0.9))
 @RANDOM
 def test_the_average_is_met_within_bounds(clients, average):
-    sending, data, norms = np.array(clients).T
-    allocation = FlexCom(average).allocate(
-        np.zeros(len(sending)), means(sending, data=data / data.sum(), norms=norms), NOW
-    )
+    seconds, sizes, norms = zip(*clients, strict=True)
+    allocation = allocate(FlexCom(average), np.zeros(len(clients)), sending(seconds, sizes=sizes, norms=norms))
     assert ((allocation.densities >= 0.005) & (allocation.densities <= 1)).all()
     assert allocation.densities.mean() == allocation.theta == pytest.approx(average)
 
 
 def test_with_the_rounds_given_work_is_weighed_against_talk():
     # A = 4·Σb: for clients alike √(C₀·b/(A·c)) is √(τ/(4·u))
-    alike = means([10.0, 10.0], computing=[1.0, 1.0])
-    assert_allclose(FlexCom(rounds=4.0).allocate(np.zeros(2), alike, NOW).densities, math.sqrt(1 / 40))
+    alike = sending([10.0, 10.0], computing=1.0)
+    assert_allclose(allocate(FlexCom(rounds=4.0), np.zeros(2), alike).densities, math.sqrt(1 / 40))
 
 
 def test_what_is_not_known_is_average():
     assert known(None, 2).tolist() == [1, 1]
     assert known(np.array([math.nan, math.nan]), 2).tolist() == [1, 1]
     assert known(np.array([1.0, math.nan, 3.0]), 3).tolist() == [1, 2, 3]
-    assert_allclose(FlexCom().allocate(np.zeros(2), means([1, 1]), NOW).densities, 0.2)
-    assert FlexCom(average=0.3).average == 0.3
+    assert_allclose(allocate(FlexCom(), np.zeros(2), sending([1, 1])).densities, 0.2)

@@ -1,8 +1,34 @@
 """What does the server make of it?"""
 
+from heteroselect.aggregate.adaptive import Adaptive
 from heteroselect.aggregate.calibration import Calibration
-from heteroselect.aggregate.momentum import LookAhead, Running, ServerMomentum, weighted_sum
+from heteroselect.aggregate.majority import Majority
+from heteroselect.aggregate.mean import Mean
+from heteroselect.aggregate.momentum import LookAhead, Running, ServerMomentum, ServerSGD
+from heteroselect.aggregate.normalised import FedNova
+from heteroselect.aggregate.robust import GeometricMedian, Median, MultiKrum, TrimmedMean
 from heteroselect.aggregate.screen import Screen
-from heteroselect.aggregate.weights import ClientWeights
+from heteroselect.aggregate.weights import ByData, ByScore, ByShare, Equal, Inverse, OneOfAll
 
-__all__ = ["Calibration", "ClientWeights", "LookAhead", "Running", "Screen", "ServerMomentum", "weighted_sum"]
+__all__ = [
+    "Adaptive",
+    "ByData",
+    "ByScore",
+    "ByShare",
+    "Calibration",
+    "Equal",
+    "FedNova",
+    "GeometricMedian",
+    "Inverse",
+    "LookAhead",
+    "Majority",
+    "Mean",
+    "Median",
+    "MultiKrum",
+    "OneOfAll",
+    "Running",
+    "Screen",
+    "ServerMomentum",
+    "ServerSGD",
+    "TrimmedMean",
+]

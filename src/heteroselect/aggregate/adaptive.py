@@ -5,28 +5,32 @@ and there is no bias correction. (Their FedAvgM is the server's plain momentum, 
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.compress.memory import Kept
 from heteroselect.compress.update import Values
+from heteroselect.part import setting
+from heteroselect.state import Kept
 
 
 @dataclass(frozen=True)
 class Adaptive:
     """m ← β₁m + (1 − β₁)Δ, w ← w + η·m/(√v + τ), where v follows Δ² as the rule says, from v₀ = τ².
 
-    τ has to be of the scale of Δ: it says which coordinates are too quiet to be trusted with a full step.
+    τ has to be of the scale of Δ: it says which coordinates are too small to be trusted with a full step.
     """
 
-    rule: Literal["adagrad", "adam", "yogi"] = "adam"
-    rate: float = 0.1
-    momentum: float = 0.9
-    second: float = 0.99
-    tau: float = 1e-3
+    kind: ClassVar[str] = "adaptive"
+
+    rule: Literal["adagrad", "adam", "yogi"] = setting("adam", "how the second moment v follows Δ²")
+    rate: float = setting(0.03, "η: what the server's step is multiplied by", gt=0)
+    momentum: float = setting(0.9, "β₁ of the first moment", ge=0, lt=1)
+    second: float = setting(0.99, "β₂ of the second moment (adam and yogi)", ge=0, lt=1)
+    tau: float = setting(1e-3, "τ: added to √v, and the start of it", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        """The new state, and what is added to the model."""
         first: Values = state.get("first", np.zeros_like(aggregate))
         first = np.float32(self.momentum) * first + np.float32(1 - self.momentum) * aggregate
         second = self._second(state.get("second", np.full_like(aggregate, self.tau**2)), aggregate * aggregate)

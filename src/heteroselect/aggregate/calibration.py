@@ -5,17 +5,22 @@ batches through it and sends the statistics on. These are ordinary messages and 
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
+
+from heteroselect.part import setting
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """`batches` in all over the first `clients` drawn: shared `evenly`, or each client's whole data in
-    turn until none are left (`in-turn`, the authors' runs)."""
+    """How many batches each of the first clients drawn runs through the new model."""
 
-    batches: int = 20
-    clients: int = 3
-    split: Literal["evenly", "in-turn"] = "evenly"
+    kind: ClassVar[str] = "clients"
+
+    batches: int = setting(20, "batches in all for batch-norm statistics after each aggregation", ge=0)
+    clients: int = setting(3, "over how many clients, the first ones drawn", ge=1)
+    split: Literal["evenly", "in-turn"] = setting(
+        "evenly", "evenly, or each client's whole data in turn (the authors' runs)"
+    )
 
     def plan(self, available: list[int]) -> list[int]:
         """Batches asked of each of the first clients; `available` are the batches that each one's data makes.

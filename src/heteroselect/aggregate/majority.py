@@ -2,13 +2,15 @@
 tolerant", ICLR 2019): one bit up, one bit down."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress.memory import Kept
 from heteroselect.compress.update import Values
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
 
-TIE = 1e-5  # of the loudest coordinate; what is left of a tie is the rounding of weights like 1/10
+TIE = 1e-5  # of the largest coordinate; what is left of a tie is the rounding of weights like 1/10
 
 
 @dataclass(frozen=True)
@@ -18,9 +20,16 @@ class Majority:
     The aggregate is the mean of signs, of whatever length: only its own signs are looked at.
     """
 
-    rate: float = 1e-3
+    kind: ClassVar[str] = "majority"
+    brings: ClassVar[Brings] = {
+        "compress": {"kind": "sign", "scale": "step"},
+        "weigh": {"kind": "uniform"},
+    }
+
+    rate: float = setting(0.01, "how far each coordinate moves per round", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        loudest = np.abs(aggregate).max(initial=0.0)
-        decided = np.abs(aggregate) > TIE * loudest
+        """No state, and what is added to the model."""
+        largest = np.abs(aggregate).max(initial=0.0)
+        decided = np.abs(aggregate) > TIE * largest
         return {}, np.float32(self.rate) * np.where(decided, np.sign(aggregate), np.float32(0))

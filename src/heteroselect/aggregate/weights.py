@@ -1,50 +1,111 @@
-"""How loudly does each client speak? Its weight in the aggregate (eq. 13)."""
+"""How much does each client's update count? Its weight a_k in the aggregate (eq. 13).
 
+The cohort is of those whose updates arrived, the population of all clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from heteroselect.arrays import Reals
-from heteroselect.errors import HeteroSelectError
+from heteroselect.part import Brings, Requires, SettingError, setting
 from heteroselect.population import Population
-from heteroselect.select.cohort import Cohort
+
+if TYPE_CHECKING:
+    from heteroselect.select.cohort import Cohort
 
 
 @dataclass(frozen=True)
-class ClientWeights:
-    """rule `score` is eq. 13, `uniform` its ablation, `inverse` weighs each client by one over its inclusion
-    weight, so that the preference of the selection is undone (normalised, so with a small bias left). `everybody`
-    gives each 1/K, as one of all clients and not of those present (EF21). `data` is FedAvg's n_k/Σn over those heard
-    (McMahan et al., AISTATS 2017), `share` what the selection itself says that each speaks for.
+class ByData:
+    """n_k/Σn over those whose updates arrived (FedAvg: McMahan et al., AISTATS 2017)."""
 
-    `floor` δ adds δ·max S to every score: a client that was asked is then never asked in vain.
-    """
+    kind: ClassVar[str] = "data"
+    needs: ClassVar[frozenset[str]] = frozenset()
 
-    rule: Literal["score", "uniform", "inverse", "everybody", "data", "share"] = "score"
-    floor: float = 0.0
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        return _normalised(population.sizes[cohort.ids].astype(np.float64))
 
-    def of(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
-        """Of those whose updates are in: `cohort`, by their numbers in the population."""
-        if len(scores) == 0:
-            return scores
-        if self.rule == "everybody":
-            return np.full(len(scores), 1 / len(population))
-        if self.rule == "share":
-            if cohort.share is None:
-                raise HeteroSelectError(
-                    "method.aggregate.weights: share is allowed where the selection says whom each client speaks for."
-                )
-            return cohort.share
-        if self.rule == "data":
-            return _normalised(population.sizes[cohort.ids].astype(np.float64))
-        if self.rule == "score":
-            return _normalised(scores + self.floor * scores.max())
-        if self.rule == "inverse":
-            return _normalised(1 / cohort.inclusion)
-        return _normalised(np.ones(len(scores)))
+
+@dataclass(frozen=True)
+class Equal:
+    """The same for each; the ablation of eq. 13."""
+
+    kind: ClassVar[str] = "uniform"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        return _normalised(np.ones(len(cohort.ids)))
+
+
+@dataclass(frozen=True)
+class ByScore:
+    """S_k/ΣS   (eq. 13)"""
+
+    kind: ClassVar[str] = "score"
+    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    brings: ClassVar[Brings] = {"score": {"kind": "informativeness"}}
+
+    floor: float = setting(0.0, "added to every score, as a share of the highest one, before weighing", ge=0)
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        if not np.isfinite(scores).all() or (scores < 0).any():
+            raise ValueError("scores have to be finite and not negative to weigh by them")
+        return _normalised(scores + self.floor * scores.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """In proportion to one over the inclusion weight, so that the preference of the selection is undone (normalised, so
+    with a small bias left)."""
+
+    kind: ClassVar[str] = "inverse"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        return _normalised(1 / cohort.inclusion)
+
+
+@dataclass(frozen=True)
+class OneOfAll:
+    """1/K each: as one of all clients, and not of those present (EF21, whose server sums over all)."""
+
+    kind: ClassVar[str] = "everybody"
+    needs: ClassVar[frozenset[str]] = frozenset()
+    brings: ClassVar[Brings] = {"memory": {"kind": "ef21"}, "server": {"kind": "running"}}
+    requires: ClassVar[Requires] = {"memory": ("ef21",)}
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        return np.full(len(cohort.ids), 1 / len(population))
+
+
+@dataclass(frozen=True)
+class ByShare:
+    """What the selection says that each client stands for; the sum is the selection's too."""
+
+    kind: ClassVar[str] = "share"
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def fits(self, parts: Mapping[str, Any]) -> str | None:
+        """Why it cannot work with these parts, or None."""
+        select, again = parts["select"], parts["choose"].kind != "none"
+        # of a user's own selector it is known only once it has answered
+        if again or getattr(select, "shares", not hasattr(select, "kind")):
+            return None
+        return f"is allowed with a selection that decides what each client stands for, which {select.kind} does not"
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        if cohort.share is None and len(cohort.ids):
+            raise SettingError("kind", "share is allowed where the selection says how much each client stands for")
+        return np.empty(0) if cohort.share is None else cohort.share
 
 
 def _normalised(weights: Reals) -> Reals:
+    """With sum 1; the same for each where there is next to nothing to go by."""
+    if len(weights) == 0:
+        return weights
     total = weights.sum()
     return weights / total if total > 1e-8 else np.full(len(weights), 1 / len(weights))

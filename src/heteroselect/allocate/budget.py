@@ -8,32 +8,40 @@ import numpy as np
 
 from heteroselect.allocate.waterfill import waterfill
 from heteroselect.moment import Moment
+from heteroselect.part import setting
 
 
 @dataclass(frozen=True)
-class Budget:
-    """θ_t = max(θ_avg(1 + α cos φ), θ_floor), with θ_t = 1 in the warm-up.
+class Schedule:
+    """θ_t = max(θ_avg(1 + α cos φ), θ_floor), with θ_t = 1 in the warm-up; a `ramp` is the warm-up of deep gradient
+    compression instead (Lin et al., ICLR 2018): θ_t = θ_avg^{t/(W+1)}.
 
-    `index` says from where the cosine counts: the first round after the warm-up (so that it runs exactly
-    from θ_avg(1 + α) to θ_avg(1 − α)) or the equation's (t − 1)/(T − 1). `exact` rescales the rounds after
-    the warm-up so that the mean over all T, warm-up included, is θ_avg, as far as the floor allows. `ramp` is the
-    warm-up of deep gradient compression (Lin et al., ICLR 2018): θ_t = θ_avg^{t/(W+1)} instead of 1.
+    The base of allocators that share out such a budget: its fields are settings of theirs.
     """
 
-    average: float = 0.2
-    amplitude: float = 0.4
-    floor: float = 0.08
-    warmup_rounds: int = 1
-    ramp: bool = False
-    index: Literal["after-warmup", "equation"] = "after-warmup"
-    exact: bool = False
+    average: float = setting(0.2, "θ_avg of eq. 7", gt=0, le=1)
+    amplitude: float = setting(0.4, "α_cos of eq. 7", ge=0, le=1)
+    floor: float = setting(0.08, "θ_floor of eq. 7", gt=0, le=1)
+    warmup: Literal["full", "allocated", "ramp"] = setting(
+        "full",
+        "warm-up rounds send everything (the text), go through share and ceiling (as run), or ramp to average (DGC)",
+    )
+    warmup_rounds: int = setting(1, "rounds of warm-up at the start", ge=0)
+    index: Literal["after-warmup", "equation"] = setting(
+        "after-warmup", "where the cosine starts: the first round after the warm-up, or the equation's (t − 1)/(T − 1)"
+    )
+    exact: bool = setting(
+        False, "rescale the cosine so that the mean over all rounds, warm-up included, is θ_avg where the floor allows"
+    )
 
     def warming_up(self, moment: Moment) -> bool:
         return moment.round <= self.warmup_rounds
 
     def theta(self, moment: Moment) -> float:
+        """θ_t of eq. 7."""
         if self.warming_up(moment):
-            return float(self.average ** (moment.round / (self.warmup_rounds + 1))) if self.ramp else 1.0
+            ramp = self.warmup == "ramp"
+            return float(self.average ** (moment.round / (self.warmup_rounds + 1))) if ramp else 1.0
         if not self.exact:
             return float(np.clip(self._cosine(moment.round, moment.rounds), self.floor, 1.0))
         warmup = min(self.warmup_rounds, moment.rounds)

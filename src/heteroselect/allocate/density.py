@@ -1,66 +1,24 @@
 """How much may each client send? Its share of the round's budget, under a ceiling (eq. 8)."""
 
-import math
-from dataclasses import dataclass, replace
-from typing import Literal
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.allocate.budget import Budget
+from heteroselect.allocate.budget import Schedule
 from heteroselect.allocate.waterfill import waterfill
-from heteroselect.arrays import Counts, Reals
-from heteroselect.moment import Moment
+from heteroselect.arrays import Reals
+from heteroselect.conditions import VALUE_BITS, Conditions
+from heteroselect.part import Brings, setting
 
-BITS = 32  # of a value, as the paper counts; its position is free there
+if TYPE_CHECKING:
+    from heteroselect.select.cohort import Cohort, Situation
 
-
-@dataclass(frozen=True)
-class Means:
-    """What clients have to send with: bit/s, seconds a local step, and the round's time budget.
-
-    The rest is for allocators that go by more than that, where the server knows it: of each client its part of all
-    `data`, the length of its last update (`norms`, NaN before it) and how much it speaks for (`share`); of each round
-    so far the length of an update (`past_norms`) and the density θ_t (`past_thetas`).
-    """
-
-    bandwidth: Reals
-    step_seconds: Reals
-    steps: int
-    budget_seconds: float
-    size: int
-    """N, the coordinates of an update."""
-    real_bits: int | None = None
-    """Bits of a value where the ceiling counts real ones, position included; None counts as the paper does."""
-    data: Reals | None = None
-    norms: Reals | None = None
-    share: Reals | None = None
-    past_norms: Reals | None = None
-    past_thetas: Reals | None = None
-
-    def only(self, ids: Counts) -> "Means":
-        """Those of some clients."""
-        return replace(
-            self,
-            bandwidth=self.bandwidth[ids],
-            step_seconds=self.step_seconds[ids],
-            data=None if self.data is None else self.data[ids],
-            norms=None if self.norms is None else self.norms[ids],
-            share=None if self.share is None else self.share[ids],
-        )
-
-    @property
-    def computing(self) -> Reals:
-        """Seconds of local training."""
-        return self.steps * self.step_seconds
-
-    @property
-    def sending(self) -> Reals:
-        """Seconds that a whole update is on its way up."""
-        return self.bits(1.0) * self.size / self.bandwidth
-
-    def bits(self, theta: float) -> float:
-        """What a kept coordinate takes of the link."""
-        return BITS if self.real_bits is None else self.real_bits + position_bits(theta)
+SPARSE: Brings = {"compress": {"kind": "topk"}}
+"""A density means nothing to a client that does not compress."""
+BY_SCORE: Brings = {**SPARSE, "score": {"kind": "informativeness"}}
 
 
 @dataclass(frozen=True)
@@ -73,48 +31,99 @@ class Allocation:
 
 
 @dataclass(frozen=True)
-class Allocator:
-    """θ_k of every client of the cohort.
+class All:
+    """Everything is sent."""
 
-    rule: `adaptive` is eq. 8, `uniform` its ablation, `waterfill` spends exactly M·θ_t wherever the
-    ceilings allow. ceiling: `paper` gives the whole time budget to the upload, `strict` what computing
-    leaves of it (and counts position bits), `none` is the authors' uncapped ablation. warmup: `full` sends
-    everything in warm-up rounds (the text), `allocated` goes through rule and ceiling (the authors' runs).
-    """
-
-    budget: Budget = Budget()
-    rule: Literal["adaptive", "uniform", "waterfill"] = "adaptive"
-    ceiling: Literal["paper", "strict", "none"] = "paper"
-    warmup: Literal["full", "allocated"] = "full"
-    minimum: float = 0.005
+    kind: ClassVar[str] = "all"
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def average(self) -> float:
-        return self.budget.average
+        return 1.0
 
-    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation:
-        theta = self.budget.theta(moment)
-        warmup = self.budget.warming_up(moment)
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        return Allocation(1.0, np.ones(len(scores)))
+
+
+@dataclass(frozen=True)
+class Share(Schedule):
+    """The base of allocators that give each client a share of θ_t under a ceiling: `densities` is theirs to define."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    brings: ClassVar[Brings] = SPARSE
+    carries: ClassVar[tuple[str, ...]] = (*(one.name for one in fields(Schedule)), "ceiling", "minimum")
+
+    ceiling: Literal["paper", "strict", "none"] = setting(
+        "paper",
+        "what a link can carry of the time budget; strict leaves time for computing and counts position bits; "
+        "none is the authors' ablation",
+    )
+    minimum: float = setting(0.005, "θ_min of eq. 8", gt=0, le=1)
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        theta, warmup = self.theta(here.moment), self.warming_up(here.moment)
         if warmup and self.warmup == "full":
             return Allocation(theta, np.ones(len(scores)), warmup)
-        return Allocation(theta, self.densities(theta, scores, means), warmup)
+        caps = np.ones(len(scores)) if self.ceiling == "none" else self.caps(theta, here.links)
+        return Allocation(theta, self.densities(theta, scores, caps), warmup)
 
-    def densities(self, theta: float, scores: Reals, means: Means) -> Reals:
-        caps = self.caps(theta, means)
-        if self.rule == "waterfill":
-            return waterfill(scores, theta * len(scores), caps, self.minimum)
-        wish = proportional(scores, theta) if self.rule == "adaptive" else np.full(len(scores), theta)
-        return np.clip(np.minimum(wish, caps), self.minimum, 1.0)
+    def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
+        """θ_k of every client."""
+        raise NotImplementedError
 
-    def caps(self, theta: float, means: Means) -> Reals:
+    def caps(self, theta: float, conditions: Conditions) -> Reals:
         """θ_cap = B·T_budget/(32N)   (below eq. 8)"""
-        if self.ceiling == "none":
-            return np.ones(len(means.bandwidth))
         if self.ceiling == "paper":
-            return means.bandwidth * means.budget_seconds / (means.bits(theta) * means.size)
-        left = np.maximum(0.0, means.budget_seconds - means.steps * means.step_seconds)
-        real = replace(means, real_bits=means.real_bits or BITS)
-        return means.bandwidth * left / (real.bits(theta) * means.size)
+            return conditions.up * conditions.budget_seconds / (conditions.bits(theta) * conditions.size)
+        left = np.maximum(0.0, conditions.budget_seconds - conditions.computing)
+        real = replace(conditions, real_bits=conditions.real_bits or VALUE_BITS)
+        return conditions.up * left / (real.bits(theta) * conditions.size)
+
+
+def _plain(name: str, default: Any) -> Any:
+    """The inherited field of that name with another default."""
+    return field(default=default, metadata=next(one.metadata for one in fields(Share) if one.name == name))
+
+
+@dataclass(frozen=True)
+class UniformShare(Share):
+    """θ_t for everybody. By default a constant one without warm-up and ceiling; with the other allocators' schedule it
+    is the paper's ablation of eq. 8."""
+
+    kind: ClassVar[str] = "uniform"
+
+    amplitude: float = _plain("amplitude", 0.0)
+    floor: float = _plain("floor", 0.005)
+    warmup_rounds: int = _plain("warmup_rounds", 0)
+    ceiling: Literal["paper", "strict", "none"] = _plain("ceiling", "none")
+
+    def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
+        found: Reals = np.clip(np.minimum(theta, caps), self.minimum, 1.0)
+        return found
+
+
+@dataclass(frozen=True)
+class ScoreShare(Share):
+    """θ_k = clip(min(S_k/S̄·θ_t, cap_k), θ_min, 1)   (eq. 8)"""
+
+    kind: ClassVar[str] = "score"
+    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    brings: ClassVar[Brings] = BY_SCORE
+
+    def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
+        return np.clip(np.minimum(proportional(_finite(scores), theta), caps), self.minimum, 1.0)
+
+
+@dataclass(frozen=True)
+class Waterfill(Share):
+    """In proportion to the scores, and exactly M·θ_t in all wherever the ceilings allow."""
+
+    kind: ClassVar[str] = "waterfill"
+    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    brings: ClassVar[Brings] = BY_SCORE
+
+    def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
+        return waterfill(_finite(scores), theta * len(scores), caps, self.minimum)
 
 
 def proportional(scores: Reals, theta: float) -> Reals:
@@ -123,9 +132,7 @@ def proportional(scores: Reals, theta: float) -> Reals:
     return scores / mean * theta if mean > 0 else np.full(len(scores), theta)
 
 
-def position_bits(density: float) -> float:
-    """Entropy of a kept coordinate's position, in bits: h(θ)/θ."""
-    if not 0 < density < 1:
-        return 0.0
-    free = 1 - density
-    return -(math.log2(density) + free / density * math.log2(free))
+def _finite(scores: Reals) -> Reals:
+    if not np.isfinite(scores).all():
+        raise ValueError("scores have to be finite to share by them")
+    return scores

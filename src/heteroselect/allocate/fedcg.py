@@ -4,21 +4,27 @@ Jiang et al., "Heterogeneity-aware federated learning with adaptive client selec
 INFOCOM 2023, alternates between a submodular maximisation (who) and a linear program (how much). The abstract says so
 much; the formulas here are ours.
 
-Step A, given θ: facility location over the last updates, near ties to whoever is faster at its θ. Step B, given the
-clients: the shortest round t with τ_j + θ_j·u_j ≤ t for all, under Σ ρ_j(1 − θ_j) ≤ Γ, where u_j is the time of a whole
-update and ρ_j ∝ δ_j·‖g_j‖² says how much the compression of client j hurts.
+Step A, given θ, is the selector's (select/fedcg.py): facility location over the last updates, near ties to whoever is
+faster at its θ. Step B, given the clients: the shortest round t with τ_j + θ_j·u_j ≤ t for all, under
+Σ ρ_j(1 − θ_j) ≤ Γ, where u_j is the time of a whole update and ρ_j ∝ δ_j·‖g_j‖² says how much the compression of
+client j hurts.
 """
+
+from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from heteroselect.allocate.density import Allocation, Means
+from heteroselect.allocate.density import SPARSE, Allocation
 from heteroselect.allocate.flexcom import known
-from heteroselect.arrays import Counts, Reals
-from heteroselect.moment import Moment
-from heteroselect.select.facility import cost, greedy, represented
+from heteroselect.arrays import Reals
+from heteroselect.part import Brings, setting
+
+if TYPE_CHECKING:
+    from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)
@@ -26,25 +32,20 @@ class FedCG:
     """Step B for the cohort. Γ is what everybody at the density `average` would lose, so that the ρ-weighted mean of
     the densities is `average`, and slow links are spared at the expense of fast ones."""
 
-    average: float = 0.2
-    minimum: float = 0.005
+    kind: ClassVar[str] = "fedcg"
+    needs: ClassVar[frozenset[str]] = frozenset({"reports"})
+    brings: ClassVar[Brings] = {**SPARSE, "select": {"kind": "fedcg"}}
+    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
-    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation:
-        clients = len(scores)
-        weights = hurts(known(means.share, clients), known(means.norms, clients))
+    average: float = setting(0.2, "mean density of the cohort, weighted by how much compression hurts", gt=0, le=1)
+    minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        clients, conditions = len(scores), here.links
+        weights = hurts(known(cohort.share, clients), known(here.population.reported("norm"), clients))
         allowed = (1 - self.average) * float(weights.sum())
-        _, densities = shortest(means.computing, means.sending, weights, allowed, self.minimum)
+        _, densities = shortest(conditions.computing, conditions.sending, weights, allowed, self.minimum)
         return Allocation(float(densities.mean()), densities)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Who, how many clients each stands for, how much each sends, and how long that takes."""
-
-    ids: Counts
-    represented: Counts
-    densities: Reals
-    seconds: float
 
 
 def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float) -> tuple[float, Reals]:
@@ -82,36 +83,3 @@ def hurts(stands_for: Reals, lengths: Reals) -> Reals:
     mean = squares.mean()
     weights: Reals = stands_for * (squares / mean if mean > 0 else 1.0)
     return weights
-
-
-def alternate(
-    distances: Reals,
-    lengths: Reals,
-    computing: Reals,
-    sending: Reals,
-    size: int,
-    *,
-    average: float = 0.2,
-    minimum: float = 0.005,
-    iterations: int = 10,
-    slack: float = 0.01,
-) -> Plan:
-    """Steps A and B in turn until the clients repeat; of all plans within `slack` of the most representative, the
-    shortest round."""
-    densities, plans = np.full(len(distances), average), []
-    seen: set[tuple[int, ...]] = set()
-    for _ in range(iterations):
-        ids = greedy(distances, size, computing + densities * sending, slack)
-        if tuple(sorted(ids.tolist())) in seen:
-            break
-        seen.add(tuple(sorted(ids.tolist())))
-        counts = represented(distances, ids)
-        weights = hurts(counts / len(distances), lengths[ids])
-        allowed = (1 - average) * float(weights.sum())
-        seconds, found = shortest(computing[ids], sending[ids], weights, allowed, minimum)
-        plans.append((cost(distances, ids), Plan(ids, counts, found, seconds)))
-        # those not taken would send what they are thought to send on average
-        densities = np.full(len(distances), average)
-        densities[ids] = found
-    enough = (1 + slack) * min(apart for apart, _ in plans)
-    return min((plan for apart, plan in plans if apart <= enough), key=lambda plan: plan.seconds)

@@ -8,34 +8,57 @@ R = A + Σ b_i/θ_i rounds are needed, b_i ∝ p_i²G_i²; the least E·R has θ
 Cost is counted in seconds here: C₀ those of computing, c_i those of a whole update on client i's link.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from heteroselect.allocate.density import Allocation, Means
+from heteroselect.allocate.density import SPARSE, Allocation
 from heteroselect.allocate.waterfill import waterfill
 from heteroselect.arrays import Reals
-from heteroselect.moment import Moment
+from heteroselect.part import Brings, setting
+
+if TYPE_CHECKING:
+    from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)
 class FlexCom:
-    """`rounds` is A in units of Σb. None takes the A for which the cohort sends `average`, so that the traffic is that
-    of the methods it is compared with: every A gives the same ratios √(b_i/c_i)."""
+    """Each client's density by its data, the length of its last update and its link."""
 
-    average: float = 0.2
-    rounds: float | None = None
-    minimum: float = 0.005
+    kind: ClassVar[str] = "flexcom"
+    needs: ClassVar[frozenset[str]] = frozenset({"reports"})
+    brings: ClassVar[Brings] = {
+        **SPARSE,
+        "memory": {"kind": "error", "decay": "static", "static": 1.0},
+    }
+    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
-    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation:
-        needs, costs = (known(means.data, len(scores)) * known(means.norms, len(scores))) ** 2, means.sending
+    average: float = setting(0.2, "mean density of the cohort, where rounds is none", gt=0, le=1)
+    rounds: float | None = setting(
+        None, "A in units of Σb; none takes the A for which the cohort sends average: all give the same √(b/c)", ge=0
+    )
+    minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        clients, conditions = len(scores), here.links
+        needs = (known(_data(here), clients) * known(here.population.reported("norm"), clients)) ** 2
+        costs = conditions.sending
         if self.rounds is None:
             shape = np.sqrt(needs / costs)
-            densities = waterfill(shape, self.average * len(scores), np.ones(len(scores)), self.minimum)
+            densities = waterfill(shape, self.average * clients, np.ones(clients), self.minimum)
         else:
             base = self.rounds * needs.sum()
-            densities = cheapest(costs, needs, float(means.computing.sum()), base, self.minimum)
+            densities = cheapest(costs, needs, float(conditions.computing.sum()), base, self.minimum)
         return Allocation(float(densities.mean()), densities)
+
+
+def _data(here: Situation) -> Reals:
+    """Each client's part of the cohort's data: only ratios matter."""
+    shares: Reals = here.population.sizes / here.population.sizes.sum()
+    return shares
 
 
 def cheapest(costs: Reals, needs: Reals, fixed: float, base: float, low: float, high: float = 1.0) -> Reals:
@@ -62,7 +85,7 @@ def cheapest(costs: Reals, needs: Reals, fixed: float, base: float, low: float, 
         return at(least)
     if gap(most) >= 0:
         return at(most)
-    from scipy.optimize import brentq  # slow to import, and few methods need it
+    from scipy.optimize import brentq  # slow to import
 
     return at(float(brentq(gap, least, most, xtol=1e-14)))
 

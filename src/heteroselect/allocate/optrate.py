@@ -6,15 +6,22 @@ traffic. The abstract says so much; the formulas here are ours: minimise Σ_t a_
 what compression loses in round t and a_t how much of it is left at the end.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.allocate.density import Allocation, Means
+from heteroselect.allocate.density import SPARSE, Allocation
 from heteroselect.arrays import Reals
 from heteroselect.moment import Moment
+from heteroselect.part import Brings, setting
+from heteroselect.state import Kept
+
+if TYPE_CHECKING:
+    from heteroselect.select.cohort import Cohort, Outcome, Situation
 
 
 @dataclass(frozen=True)
@@ -23,27 +30,39 @@ class OptRate:
     coordinates loses for c = 5. Equal gain everywhere then means θ_t = level + ln(a_t·A_t)/c, within bounds.
 
     A_t is not known ahead. Past lengths are continued as an exponential, and what is left of the budget T·average is
-    planned anew each round. `caution` holds the slope back: that many rounds² speak for a constant length.
+    planned anew each round. Its state: of each round so far the mean length of an update (`norms`) and θ_t (`thetas`).
     """
 
-    average: float = 0.2
-    minimum: float = 0.005
-    decay: float = 5.0
-    importance: Literal["constant", "late"] = "constant"
-    """a_t: 1 in non-convex training with a constant rate; `late` where the rate falls as 2/(μ(t + γ))."""
-    gamma: float = 8.0
-    caution: float = 100.0
+    kind: ClassVar[str] = "optrate"
+    needs: ClassVar[frozenset[str]] = frozenset({"reports"})
+    brings: ClassVar[Brings] = SPARSE
+    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
-    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation:
-        theta = self.theta(means, moment)
+    average: float = setting(0.2, "mean density of all rounds", gt=0, le=1)
+    minimum: float = setting(0.005, "lowest density of a round", gt=0, le=1)
+    decay: float = setting(5.0, "c: how fast the loss of compression falls with the density", gt=0)
+    importance: Literal["constant", "late"] = setting(
+        "constant", "a_t: 1 as in non-convex training at a constant rate, or late where the rate falls as 2/(μ(t + γ))"
+    )
+    gamma: float = setting(8.0, "γ of the falling rate", ge=0)
+    caution: float = setting(100.0, "holds the slope back: that many rounds² count for a constant length", ge=0)
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        theta = self.theta(here.state, here.moment)
         return Allocation(theta, np.full(len(scores), theta))
 
-    def theta(self, means: Means, moment: Moment) -> float:
+    def learn(self, state: Kept, outcome: Outcome) -> Kept:
+        """The state with this round's mean length, NaN where nothing arrived, and its density."""
+        norm = float(outcome.norms.mean()) if len(outcome.norms) else math.nan
+        more = {"norms": norm, "thetas": outcome.theta}
+        return {name: np.append(state.get(name, np.empty(0)), value) for name, value in more.items()}
+
+    def theta(self, state: Kept, moment: Moment) -> float:
         """θ_t, the first of the plan for the rounds that are left."""
         now, later = moment.round, np.arange(moment.round, max(moment.round, moment.rounds) + 1.0)
-        spent = self.average * (now - 1) if means.past_thetas is None else float(means.past_thetas.sum())
+        spent = float(state["thetas"].sum()) if "thetas" in state else self.average * (now - 1)
         left = self.average * moment.rounds - spent
-        lengths = np.empty(0) if means.past_norms is None else means.past_norms
+        lengths: Reals = state.get("norms", np.empty(0))
         known = lengths[np.isfinite(lengths)]
         if known.size and known[-1] <= 0:
             return self.minimum  # nothing was learnt, so there is nothing to send
@@ -58,16 +77,6 @@ def level_out(offsets: Reals, total: float, low: float, high: float) -> Reals:
     levels = np.sort(np.concatenate([low - offsets, high - offsets]))
     sums = np.clip(levels[:, None] + offsets, low, high).sum(1)
     found: Reals = np.clip(np.interp(total, sums, levels) + offsets, low, high)
-    return found
-
-
-def levels(lost: Reals, weights: Reals, bits: float) -> Reals:
-    """Levels s_t of a quantiser that loses A_t/s² and costs log₂ s: reverse water-filling, s_t² ∝ a_t·A_t, s ≥ 1.
-
-    >>> levels(np.array([1.0, 4.0, 16.0]), np.ones(3), 9).tolist()
-    [4.0, 8.0, 16.0]
-    """
-    found: Reals = 2 ** level_out(np.log2(weights * lost) / 2, bits, 0.0, max(bits, 0.0))
     return found
 
 
