@@ -54,7 +54,7 @@ def both(monkeypatch, **arguments):
 def test_the_bits_are_those_of_training_one_by_one(monkeypatch, trained_together, model, rule, width, batch, selected):
     """Whether rows and single models agree is a matter of the processor's kernels, which go by where numbers lie in
     memory; where they do not agree, the matrix must not be used."""
-    changes = {"method.train.rate_rule": rule, "method.train.batch": batch, "selected": selected}
+    changes = {"method.rate.kind": rule, "method.train.batch": batch, "selected": selected}
     factory = None if model is None else lambda: mlp(width)
     matrix, single = both(monkeypatch, model=factory, data=points(width), settings=changes)
     assert trained_together  # tried at least
@@ -62,12 +62,14 @@ def test_the_bits_are_those_of_training_one_by_one(monkeypatch, trained_together
     assert matrix.rounds == single.rounds
 
 
+@pytest.mark.parametrize("model", [None, mlp])
 @pytest.mark.parametrize("method", ["oort", "heteroselect"])
-def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypatch, trained_together, method):
+def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypatch, trained_together, method, model):
     """To the bit: oort goes by them, and so does the paper's score where nobody is asked."""
     changes = {"rounds": 8, "method.train.steps": 10, "method.train.batch": 32}
     changes |= {"method.score.mode": "stale"} if method == "heteroselect" else {}
-    arguments = {"data": None, "method": method, "threads": 2, "settings": {**changes, "clients": 20, "selected": 6}}
+    arguments = {"method": method, "threads": 2, "settings": {**changes, "clients": 20, "selected": 6}}
+    arguments |= {} if model is None else {"data": points(), "model": model}
     reports = []
     original = engine.Simulator.train
 
@@ -79,11 +81,14 @@ def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypat
     monkeypatch.setattr(engine.Simulator, "train", noting)
     matrix = heteroselect.run("mnist", **arguments)
     seen, reports[:] = list(reports), []
-    assert set(trained_together) == {6}
+    used = set(trained_together)
     monkeypatch.setattr(engine, "SMALL", 0)
     single = heteroselect.run("mnist", **arguments)
     assert seen == reports
     assert matrix.rounds == single.rounds
+    if used == {0}:
+        pytest.skip("this processor's kernels give other bits for a matrix, and it was rightly not used")
+    assert used == {6}
 
 
 class Moody(nn.Module):
@@ -146,6 +151,11 @@ def test_a_model_that_cannot_be_batched_trains_one_by_one(monkeypatch, trained_t
 )
 def test_models_that_gain_nothing_or_draw_are_left_alone(trained_together, model):
     heteroselect.run(CONFIG, data=points(), model=model, settings={"rounds": 1})
+    assert not any(trained_together)
+
+
+def test_a_solver_that_takes_no_rows_trains_one_by_one(trained_together):
+    heteroselect.run(CONFIG, data=points(), settings={"rounds": 1, "method.train.kind": "fedsol"})
     assert not any(trained_together)
 
 

@@ -5,129 +5,141 @@ F_k(y) = b_k/2·(y − a_k)² with b = (1, 10) and a = (0, 1): the optimum of th
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from torch import nn
 
-from heteroselect.train.drift import feddyn, scaffold, settle, shift
+from heteroselect.compress.update import Update
+from heteroselect.flat import FlatModel
+from heteroselect.messages import Order
+from heteroselect.train import SGD, FedDyn, Job, Scaffold, Turn, TwoSided
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 SLOPES, CENTRES = np.array([1.0, 10.0]), np.array([0.0, 1.0])
-RATE, STEPS, ROUNDS, OPTIMUM = 0.05, 10, 400, 10 / 11
+RATE, STEPS, ROUNDS, OPTIMUM = 0.05, 10, 100, 10 / 11
+SCAFFOLD, FEDDYN = Scaffold(steps=STEPS), FedDyn(steps=STEPS, alpha=1.0, clip=0.0)
 
 
-def local(k, w, added=0.0, proximal=0.0, steps=STEPS):
+class Point(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.y = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        return self.y
+
+
+def quadratic(k):
+    return lambda y, _: (SLOPES[k] / 2 * (y - CENTRES[k]) ** 2).sum()
+
+
+def order(k, steps=STEPS):
+    return Order(k, 1, RATE, 1.0, 0.0, steps)
+
+
+def local(solver, k, w, state=None, shared=None, steps=STEPS):
     """Δ_k of `steps` steps from w."""
-    y = np.array(w, np.float64)
-    for _ in range(steps):
-        y = y - RATE * (SLOPES[k] * (y - CENTRES[k]) + added + proximal * (y - w))
-    return y - w
+    model, nothing = FlatModel(Point()), torch.zeros(1)
+    model.vector.copy_(torch.from_numpy(w))
+    solver.run(model, Job(quadratic(k), lambda: (nothing, nothing), [RATE], steps, [state or {}], shared or {}))
+    return model.vector.numpy() - w
 
 
-def averaged(proximal=0.0):
-    w = np.zeros(1)
-    for _ in range(ROUNDS):
-        w = w + np.mean([local(k, w, proximal=proximal) for k in range(2)], 0)
-    return w
-
-
-def controlled(who=lambda t: [0, 1], rounds=ROUNDS, compress=lambda x: x):
-    """SCAFFOLD with the clients that `who` names; the model, the clients' vectors and the server's."""
-    w, own, state = np.zeros(1), [np.zeros(1), np.zeros(1)], {"control": np.zeros(1)}
+def federated(solver, rounds=ROUNDS, who=lambda t: [0, 1]):
+    """The model, the clients' states and the server's, after rounds with the clients that `who` names."""
+    w, states, server = np.zeros(1, np.float32), [{}, {}], {}
+    two_sided = isinstance(solver, TwoSided)
     for t in range(rounds):
-        sent = []
+        shared, sent = solver.shared(server) if two_sided else {}, []
         for k in who(t):
-            added = shift(own[k], state["control"], w)
-            sent.append(compress(local(k, w, added)))
-            own[k] = settle(added, sent[-1], 1 / (STEPS * RATE))
-        state, step = scaffold(state, np.mean(sent, 0), rate=RATE, steps=STEPS, heard=len(sent), clients=2)
+            sent.append(local(solver, k, w, states[k], shared))
+            if two_sided:
+                states[k] = solver.settle(states[k], shared, Update.whole(sent[-1]), order(k))
+        step = aggregate = np.mean(sent, 0)
+        if two_sided:
+            server, more = solver.follow(server, aggregate, Turn(RATE, STEPS, len(sent), 2))
+            step = aggregate if more is None else aggregate + more
         w = w + step
-    return w, own, state["control"]
+    return w, states, server
 
 
-def dynamic(rounds=ROUNDS, alpha=1.0):
-    w, own, state = np.zeros(1), [None, None], {}
-    for _ in range(rounds):
-        sent = []
-        for k in range(2):
-            added = shift(own[k], None, w)
-            sent.append(local(k, w, added, proximal=alpha))
-            own[k] = settle(added, sent[-1], alpha)
-        state, step = feddyn(state, np.mean(sent, 0), alpha=alpha, heard=2, clients=2)
-        w = w + step
-    return w, own, state
+@pytest.mark.parametrize(("proximal", "end"), [(0.0, 0.713442), (1.0, 0.736188)])
+def test_fedavg_and_fedprox_stop_short(proximal, end):
+    w, _, _ = federated(SGD(STEPS, momentum=0.0, proximal=proximal, clip=0.0))
+    assert_allclose(w, end, atol=2e-6)
 
 
-def test_fedavg_and_fedprox_stop_short():
-    assert_allclose(averaged(), 0.713442, atol=1e-6)
-    assert_allclose(averaged(proximal=1.0), 0.736188, atol=1e-6)
-
-
-def test_scaffold_finds_the_optimum():
-    w, own, control = controlled()
-    assert_allclose(w, OPTIMUM, atol=1e-6)
+@pytest.mark.parametrize(("solver", "name"), [(SCAFFOLD, "control"), (FEDDYN, "correction")])
+def test_both_find_the_optimum(solver, name):
+    w, states, server = federated(solver)
+    assert_allclose(w, OPTIMUM, atol=2e-6)
     # each has learnt its own gradient there, and the server their mean
-    assert_allclose(np.concatenate(own), SLOPES * (OPTIMUM - CENTRES), atol=1e-5)
-    assert_allclose(control, 0, atol=1e-5)
-
-
-def test_feddyn_finds_the_optimum():
-    w, own, state = dynamic()
-    assert_allclose(w, OPTIMUM, atol=1e-6)
-    assert_allclose(np.concatenate(own), SLOPES * (OPTIMUM - CENTRES), atol=1e-5)
-    assert_allclose(state["correction"], 0, atol=1e-5)
+    assert_allclose(np.concatenate([state[name] for state in states]), SLOPES * (OPTIMUM - CENTRES), atol=2e-5)
+    assert_allclose(server[name], 0, atol=2e-5)
 
 
 def test_the_first_round_of_scaffold_is_fedavg():
-    w, _, _ = controlled(rounds=1)
-    assert_allclose(w, np.mean([local(k, np.zeros(1)) for k in range(2)], 0))
+    fedavg, _, _ = federated(SGD(STEPS, momentum=0.0, clip=0.0), rounds=1)
+    assert federated(SCAFFOLD, rounds=1)[0].tolist() == fedavg.tolist()
 
 
 def test_the_first_round_of_feddyn_doubles_the_mean():
     # w¹ = 2·mean(y) − w⁰, here from w⁰ = 0
-    w, _, _ = dynamic(rounds=1)
-    assert_allclose(w, 2 * np.mean([local(k, np.zeros(1), proximal=1.0) for k in range(2)], 0))
+    w, _, _ = federated(FEDDYN, rounds=1)
+    assert_allclose(w, 2 * np.mean([local(FEDDYN, k, np.zeros(1, np.float32)) for k in range(2)], 0), rtol=1e-6)
 
 
-def test_after_a_single_step_the_control_is_the_gradient():
-    w = np.array([0.3])
-    for k in range(2):
-        added = shift(np.array([0.7]), np.array([-0.2]), w)
-        sent = local(k, w, added, steps=1)
-        assert_allclose(settle(added, sent, 1 / RATE), SLOPES[k] * (w - CENTRES[k]), rtol=1e-6)
+@pytest.mark.parametrize("k", [0, 1])
+def test_after_a_single_step_the_control_is_the_gradient(k):
+    w, state, shared = (np.array([x], np.float32) for x in (0.3, 0.7, -0.2))
+    state, shared = {"control": state}, {"control": shared}
+    sent = local(SCAFFOLD, k, w, state, shared, steps=1)
+    found = SCAFFOLD.settle(state, shared, Update.whole(sent), order(k, steps=1))["control"]
+    assert_allclose(found, SLOPES[k] * (w - CENTRES[k]), rtol=1e-5)
 
 
-@given(st.lists(st.sampled_from([[0], [1], [0, 1]]), min_size=1, max_size=12), st.sampled_from([1.0, 0.5, 0.0]))
+@given(st.lists(st.sampled_from([[0], [1], [0, 1]]), min_size=1, max_size=12), st.integers(0, 2**32 - 1))
 @RANDOM
-def test_the_mean_of_all_controls_is_the_servers_whatever_was_lost_of_what_was_sent(cohorts, kept):
-    _, own, control = controlled(lambda t: cohorts[t], len(cohorts), lambda sent: np.float32(kept) * sent)
-    assert_allclose(np.mean(own, 0), control, atol=1e-6)
+def test_the_mean_of_all_controls_is_the_servers_whatever_was_sent(cohorts, seed):
+    """Also sparse, and with a momentum and a pull."""
+    rng, solver = np.random.default_rng(seed), Scaffold(STEPS, momentum=0.5, proximal=0.1)
+    states, server = [{}, {}], {}
+    for cohort in cohorts:
+        shared, sent = solver.shared(server), []
+        for k in cohort:
+            kept = np.flatnonzero(rng.random(6) < 0.5)
+            sent.append(Update.keep(rng.normal(size=6).astype(np.float32), kept))
+            states[k] = solver.settle(states[k], shared, sent[-1], order(k))
+        aggregate = np.mean([one.dense() for one in sent], 0)
+        server, _ = solver.follow(server, aggregate, Turn(RATE, STEPS, len(sent), 2))
+    controls = [state.get("control", np.zeros(6)) for state in states]
+    assert_allclose(np.mean(controls, 0), server["control"], atol=1e-5)
 
 
 @pytest.mark.parametrize(("own", "shared", "added"), [(None, None, 0), (2, None, -2), (None, 3, 3), (2, 3, 1)])
 def test_what_is_added_to_a_gradient(own, shared, added):
-    vectors = [None if value is None else np.array([value], np.float32) for value in (own, shared)]
-    found = shift(*vectors, np.ones(1, np.float32))
-    assert found.tolist() == [added]
-    assert [v.tolist() for v in vectors if v is not None] == [[v] for v in (own, shared) if v is not None]
+    """A single step at rate 1 from a point without a gradient."""
+    kept = [{} if value is None else {"control": np.array([value], np.float32)} for value in (own, shared)]
+    model, nothing = FlatModel(Point()), torch.zeros(1)
+    Scaffold().run(model, Job(lambda y, _: 0 * y.sum(), lambda: (nothing, nothing), [1.0], 1, kept[:1], kept[1]))
+    assert model.vector.tolist() == [-added]
 
 
-def test_formulas_stay_in_single_precision():
-    one = np.ones(2, np.float32)
-    for state, step in (
-        scaffold({}, one, rate=0.05, steps=10, heard=1, clients=3),
-        feddyn({}, one, alpha=0.1, heard=1, clients=3),
-    ):
-        assert step.dtype == np.float32
-        assert all(value.dtype == np.float32 for value in state.values())
-    assert settle(one, one, 0.1).dtype == np.float32
+def test_the_shift_comes_before_the_clip():
+    state, nothing = {"correction": np.array([-30.0], np.float32)}, torch.zeros(1)
+    model = FlatModel(Point())
+    FedDyn(clip=2.0).run(model, Job(lambda y, _: y.sum(), lambda: (nothing, nothing), [1.0], 1, [state]))
+    assert model.vector.tolist() == pytest.approx([-2.0])
 
 
 def test_the_absent_hold_the_server_back():
-    # one of four heard: c ← 1 + ¼(−1 − 8/(10·0.1)); h ← 0 − ½·¼·8 and a step of 8 + 1/½
-    state, step = scaffold({"control": np.ones(1)}, np.full(1, 8.0), rate=0.1, steps=10, heard=1, clients=4, step=0.5)
-    assert_allclose(state["control"], 1 - 9 / 4)
-    assert step.tolist() == [4]
-    state, step = feddyn({}, np.full(1, 8.0), alpha=0.5, heard=1, clients=4)
-    assert state["correction"].tolist() == [-1]
-    assert step.tolist() == [10]
+    # one of four: c ← 1 + ¼(−1 − 8/(10·0.1)); h ← 0 − ½·¼·8 and a step of 8 + 1/½
+    turn, aggregate = Turn(rate=0.1, steps=10, used=1, clients=4), np.full(1, 8.0, np.float32)
+    server, more = SCAFFOLD.follow({"control": np.ones(1, np.float32)}, aggregate, turn)
+    assert_allclose(server["control"], 1 - 9 / 4)
+    assert more is None
+    server, more = FedDyn(alpha=0.5).follow({}, aggregate, turn)
+    assert server["correction"].tolist() == [-1]
+    assert (aggregate + more).tolist() == [10]

@@ -1,4 +1,4 @@
-"""Small models of a whole cohort as one matrix, a row a client, trained in one graph.
+"""Small models of a whole cohort as one matrix, one row per client, trained in one graph.
 
 A step of logistic regression costs more in calls than in arithmetic; ten clients in one call cost little more
 than one. The rows go through the same kernels as single models do, and `fits` checks on real batches that they
@@ -23,7 +23,7 @@ _tracing = threading.Lock()  # the tracer patches torch while it works
 
 
 class Together:
-    """What FedProx sees of a cohort: a matrix of parameters, one of gradients, and how to fill it.
+    """What a solver with `rows` sees of a cohort: a matrix of parameters, one of gradients, and how to fill it.
 
     A matrix may sum its losses in another order than single models do. Where a method goes by the losses that clients
     report (`exact`), each row's is taken from its outputs as a single model would.
@@ -37,7 +37,7 @@ class Together:
         self._graph: Graph | None = None
 
     def backward(self, loss: Loss, x: Tensor, y: Tensor) -> Tensor:
-        """Every row's gradient on its own batch; the losses."""
+        """Leaves every row's gradient on its own batch in `gradient`; returns the losses."""
         if self._graph is None:
             with _tracing:
                 self._graph = self._trace(loss, x, y)

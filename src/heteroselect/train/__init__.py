@@ -1,8 +1,27 @@
 """What does a client do?"""
 
-from heteroselect.train.drift import FedDyn, NoDrift, Scaffold, Turn
-from heteroselect.train.fedprox import FedProx
-from heteroselect.train.rate import Rate
-from heteroselect.train.steps import Steps
+from heteroselect.train.feddyn import FedDyn
+from heteroselect.train.fedsol import FedSOL
+from heteroselect.train.rate import ScoreRate, SharedRate
+from heteroselect.train.reach import reach
+from heteroselect.train.scaffold import Scaffold
+from heteroselect.train.sgd import SGD
+from heteroselect.train.solver import Job, Trainable, Trained, Turn, TwoSided
+from heteroselect.train.work import DeviceSteps, EqualSteps
 
-__all__ = ["FedDyn", "FedProx", "NoDrift", "Rate", "Scaffold", "Steps", "Turn"]
+__all__ = [
+    "SGD",
+    "DeviceSteps",
+    "EqualSteps",
+    "FedDyn",
+    "FedSOL",
+    "Job",
+    "Scaffold",
+    "ScoreRate",
+    "SharedRate",
+    "Trainable",
+    "Trained",
+    "Turn",
+    "TwoSided",
+    "reach",
+]

@@ -1,0 +1,91 @@
+"""The local loop that solvers share: SGD with momentum, a proximal pull, a clip and a shift of every gradient.
+
+A solver with another gradient hands `descend` a Trainable whose `backward` computes it (see fedsol.py). The only
+module of this room that needs torch to be imported: solvers import it when they run.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heteroselect.train.solver import Job, Trainable, Trained
+
+if TYPE_CHECKING:
+    from heteroselect.compress.update import Values
+
+
+def descend(
+    model: Trainable,
+    job: Job,
+    *,
+    momentum: float = 0.0,
+    proximal: float = 0.0,
+    clip: float = 0.0,
+    shift: "Sequence[Values] | None" = None,
+) -> Trained:
+    """Trains `model` in place, and returns what the batches' losses were. `shift` (one vector per row) is added to
+    every gradient before the pull and the clip; the momentum is fresh each time."""
+    anchor = model.vector.clone()
+    velocity = torch.zeros_like(anchor)
+    added = None if shift is None else _like(model.vector, shift)
+    rates = [job.rates[0]] if len(set(job.rates)) == 1 else list(job.rates)
+    total = squares = torch.zeros((), device=anchor.device)
+    model.module.train()
+    for _ in range(job.steps):
+        x, y = job.batches()
+        value = model.backward(job.loss, x, y)
+        total, squares = total + value, squares + value * value
+        with torch.no_grad():
+            if added is not None:
+                model.gradient.add_(added)
+            fused()(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum)
+    return Trained(total / job.steps, (squares / job.steps).sqrt())
+
+
+def step(
+    w: Tensor,
+    gradient: Tensor,
+    anchor: Tensor,
+    velocity: Tensor,
+    rates: list[float],
+    proximal: float,
+    clip: float,
+    momentum: float,
+) -> None:
+    """g ← clip(g + μ(w − w₀)); u ← ρu + g; w ← w − ηu. All in place, row by row where there are rows; `rates` has one
+    rate, or one per row."""
+    if proximal != 0.0:
+        gradient.add_(w - anchor, alpha=proximal)
+    if clip != 0.0:
+        norm = torch.linalg.vector_norm(gradient, 2.0, [-1], True)
+        # torch's own clip_grad_norm_ adds the same 1e-6
+        gradient.mul_((clip / (norm + 1e-6)).clamp_(max=1.0))
+    velocity.mul_(momentum).add_(gradient)
+    if len(rates) == 1:
+        w.sub_(velocity, alpha=rates[0])
+    else:
+        for row, rate in enumerate(rates):
+            w[row].sub_(velocity[row], alpha=rate)
+
+
+@cache
+def fused() -> Callable[..., None]:
+    """The operators of `step` in one call: two workers that took turns with Python's lock for each of them would be
+    slower together than one alone. Where torch cannot do that any more, `step` itself."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # deprecated
+            scripted: Callable[..., None] = torch.jit.script(step)
+    except (AttributeError, RuntimeError, OSError):
+        return step
+    return scripted
+
+
+def _like(vector: Tensor, shift: "Sequence[Values]") -> Tensor:
+    """The vectors as a tensor of the model's shape, on its device."""
+    return torch.from_numpy(np.stack(shift) if vector.dim() == 2 else shift[0]).to(vector.device)

@@ -1,0 +1,70 @@
+"""FedDyn: each client's objective is changed so that all of them have the global optimum in common.
+
+Acar, Zhao, Matas, Mattina, Whatmough, Saligrama, "Federated learning based on dynamic regularization", ICLR 2021. The
+server follows from the mean of what was sent, so nothing but Δ_k comes up. Left out: the division of α by K·p_k in the
+authors' code, and their report of the mean model w + h/α beside the server's point.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from heteroselect.messages import Order
+from heteroselect.part import Brings, Requires, setting
+from heteroselect.state import Kept
+from heteroselect.train.solver import EQUAL, Job, Trainable, Trained, Turn
+
+if TYPE_CHECKING:
+    from heteroselect.compress.update import Update, Values
+
+
+@dataclass(frozen=True)
+class FedDyn:
+    """H steps on F_k(y) − ⟨h_k, y⟩ + α/2·‖y − w‖²; the server steps on by −h/α."""
+
+    kind: ClassVar[str] = "feddyn"
+    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
+    rows: ClassVar[bool] = True
+    passes: ClassVar[float] = 1.0
+    requires: ClassVar[Requires] = EQUAL
+    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
+
+    steps: int = setting(50, "H, local steps", ge=1)
+    batch: int = setting(32, "examples per step", ge=1)
+    alpha: float = setting(0.1, "α of the dynamic regularisation, and the local pull", gt=0)
+    momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
+    clip: float = setting(2.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
+
+    @property
+    def proximal(self) -> float:
+        """μ of the local objective, which adds to its curvature."""
+        return self.alpha
+
+    def run(self, model: Trainable, job: Job) -> Trained:
+        from heteroselect.train.descent import descend
+
+        shift = [_shift(state, model.vector.shape[-1]) for state in job.states]
+        return descend(model, job, momentum=self.momentum, proximal=self.alpha, clip=self.clip, shift=shift)
+
+    def shared(self, state: Kept) -> Kept:
+        return {}
+
+    def settle(self, state: Kept, shared: Kept, sent: "Update", order: Order) -> Kept:
+        """h_k ← h_k − αΔ_k, with the Δ_k that was sent."""
+        return {"correction": -_shift(state, sent.size) - np.float32(self.alpha) * sent.dense()}
+
+    def follow(self, state: Kept, aggregate: "Values", turn: Turn) -> "tuple[Kept, Values | None]":
+        """h ← h − α(m/K)·Δ̄ and w ← mean(y_k) − h/α, which is −h/α beside the step of Δ̄."""
+        correction = state.get("correction", np.zeros_like(aggregate))
+        correction = correction - np.float32(self.alpha * turn.used / turn.clients) * aggregate
+        step = aggregate - np.float32(1 / self.alpha) * correction
+        return {"correction": correction}, step - aggregate
+
+
+def _shift(state: Kept, size: int) -> "Values":
+    """−h_k, where what is not there yet is zero."""
+    shift = np.zeros(size, np.float32)
+    if "correction" in state:
+        shift -= state["correction"]
+    return shift

@@ -1,0 +1,87 @@
+"""What a local solver is given, what it returns, and what it adds where it has a half at the server."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from heteroselect.messages import Order
+from heteroselect.part import Requires
+from heteroselect.state import Kept
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from heteroselect.compress.update import Update, Values
+    from heteroselect.flat import Loss
+
+    Batch = tuple[Tensor, Tensor]
+
+EQUAL: Requires = {
+    "work": ("equal",),
+    "rate": ("shared",),
+    "weigh": ("uniform",),
+    "aggregate": ("mean",),
+}
+"""The kinds of other roles with which corrections of drift add up: all clients do the same and count the same."""
+
+
+class Trainable(Protocol):
+    """A flat model, or a matrix with one in each row: `vector` has all parameters, `gradient` their gradients."""
+
+    module: "nn.Module"
+    vector: "Tensor"
+    gradient: "Tensor"
+
+    def backward(self, loss: "Loss", x: "Tensor", y: "Tensor") -> "Tensor":
+        """Leaves the gradient of one batch in `gradient`, and returns the loss."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One client's training in a round; or that of several, one per row of the model.
+
+    `rates` and `states` (the solver's own, at the client) have one entry per row; `shared` came down with the model.
+    """
+
+    loss: "Loss"
+    batches: "Callable[[], Batch]"
+    rates: Sequence[float]
+    steps: int
+    states: Sequence[Kept] = ({},)
+    shared: Kept = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The mean of the batches' losses, and the root of their mean square; of each row where there are rows."""
+
+    loss: "Tensor"
+    rms: "Tensor"
+
+    def report(self, row: int | None = None) -> dict[str, float]:
+        return {name: float(value if row is None else value[row]) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the server knows of a round when it moves its own vectors: the rate and the steps it ordered, how many
+    clients' updates it used, and of how many clients in all."""
+
+    rate: float
+    steps: int
+    used: int
+    clients: int
+
+
+@runtime_checkable
+class TwoSided(Protocol):
+    """A solver with a half at the server. Nothing but the update comes up: both halves follow from what was sent."""
+
+    def shared(self, state: Kept) -> Kept:
+        """What goes down with the model, of the server's `state`."""
+
+    def settle(self, state: Kept, shared: Kept, sent: "Update", order: Order) -> Kept:
+        """The client's new state, once its update was used; `state` and `shared` are those it trained with."""
+
+    def follow(self, state: Kept, aggregate: "Values", turn: Turn) -> "tuple[Kept, Values | None]":
+        """The server's new state, and what else to add to its step."""
