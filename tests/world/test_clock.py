@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
 
-from heteroselect.world.clock import Clock, Speeds, time_budget, upload_seconds
+from heteroselect.conditions import Conditions
+from heteroselect.world import Clock, LinkTrace, Rates, time_budget
 from heteroselect.world.ledger import Calibrated, Messages
 
-SPEEDS = Speeds(up=np.array([1e6, 2e6, 1e6]), down=np.array([10e6, 20e6, 5e6]), step_seconds=np.array([0.1, 0.2, 0.4]))
+STEADY = Conditions(
+    up=np.array([1e6, 2e6, 1e6]),
+    down=np.array([10e6, 20e6, 5e6]),
+    step_seconds=np.array([0.1, 0.2, 0.4]),
+    available=np.ones(3, bool),
+)
 
 
 def sent(asked=(), calibrated=()):
@@ -23,55 +28,121 @@ def sent(asked=(), calibrated=()):
     )
 
 
-def test_an_upload_by_hand():
-    # half of 100,000 values of 32 bits are 1.6 Mb, a tenth is 0.32 Mb
-    assert_allclose(upload_seconds(np.array([0.5, 0.1]), np.array([1e6, 2e6]), 100_000), [1.6, 0.16])
-
-
 def test_the_papers_clock():
     # client 1: 1.6 Mb at 2 Mb/s and ten steps of 0.2 s; client 0: 0.32 Mb at 1 Mb/s and ten of 0.1 s
-    assert Clock("paper").seconds(sent(), SPEEDS, 10, 8) == pytest.approx(max(0.8 + 2.0, 0.32 + 1.0))
-    assert Clock("paper").seconds(sent(asked=range(3)), SPEEDS, 10, 8) == pytest.approx(2.8)
+    assert Clock("paper").seconds(sent(), STEADY, 10, 8) == pytest.approx(max(0.8 + 2.0, 0.32 + 1.0))
+    assert Clock("paper").seconds(sent(asked=range(3)), STEADY, 10, 8) == pytest.approx(2.8)
 
 
 def test_the_clock_of_real_uploads():
     # 250 kB are 2 Mb: one second at 2 Mb/s
-    assert Clock("uplink").seconds(sent(), SPEEDS, 10, 8) == pytest.approx(max(1.0 + 2.0, 0.4 + 1.0))
+    assert Clock("uplink").seconds(sent(), STEADY, 10, 8) == pytest.approx(max(1.0 + 2.0, 0.4 + 1.0))
 
 
 def test_a_round_without_computing_is_its_longest_upload():
-    assert Clock("uplink").seconds(sent(), SPEEDS, 0, 8) == pytest.approx(1.0)
+    assert Clock("uplink").seconds(sent(), STEADY, 0, 8) == pytest.approx(1.0)
 
 
 def test_the_clock_of_everything_without_scoring():
     # 400 kB are 3.2 Mb down: 0.16 s at 20 Mb/s, 0.32 s at 10 Mb/s
-    assert Clock("everything").seconds(sent(), SPEEDS, 10, 8) == pytest.approx(max(0.16 + 3.0, 0.32 + 1.4))
+    assert Clock("everything").seconds(sent(), STEADY, 10, 8) == pytest.approx(max(0.16 + 3.0, 0.32 + 1.4))
 
 
 def test_scoring_ends_with_the_slowest_asked_and_spares_the_second_download():
     # client 2: 3.2 Mb at 5 Mb/s, eight forward passes of 0.4/4 s, 32 bits at 1 Mb/s
     scoring = 0.64 + 8 * 0.1 + 32e-6
     clock = Clock("everything", forward_share=0.25)
-    assert clock.seconds(sent(asked=range(3)), SPEEDS, 10, 8) == pytest.approx(scoring + 3.0)
+    assert clock.seconds(sent(asked=range(3)), STEADY, 10, 8) == pytest.approx(scoring + 3.0)
     # asked only client 0: its download is spared, client 1 still needs its own
     only = 0.32 + 8 * 0.025 + 32e-6
-    assert clock.seconds(sent(asked=[0]), SPEEDS, 10, 8) == pytest.approx(only + max(0.16 + 3.0, 1.4))
+    assert clock.seconds(sent(asked=[0]), STEADY, 10, 8) == pytest.approx(only + max(0.16 + 3.0, 1.4))
 
 
 def test_calibration_goes_from_client_to_client():
     clock = Clock("everything", forward_share=0.5)
     calibrated = [Calibrated(1, 7, 1000), Calibrated(0, 6, 1000)]
     extra = (0.16 + 7 * 0.1 + 0.004) + (0.32 + 6 * 0.05 + 0.008)
-    plain = clock.seconds(sent(), SPEEDS, 10, 8)
-    assert clock.seconds(sent(calibrated=calibrated), SPEEDS, 10, 8) == pytest.approx(plain + extra)
+    plain = clock.seconds(sent(), STEADY, 10, 8)
+    assert clock.seconds(sent(calibrated=calibrated), STEADY, 10, 8) == pytest.approx(plain + extra)
 
 
 @pytest.mark.parametrize("charge", ["paper", "uplink"])
 def test_what_is_not_charged_takes_no_time(charge):
-    plain = Clock(charge).seconds(sent(), SPEEDS, 10, 8)
-    assert Clock(charge).seconds(sent(range(3), [Calibrated(1, 7, 10**6)]), SPEEDS, 10, 8) == plain
+    plain = Clock(charge).seconds(sent(), STEADY, 10, 8)
+    assert Clock(charge).seconds(sent(range(3), [Calibrated(1, 7, 10**6)]), STEADY, 10, 8) == plain
 
 
 def test_the_time_budget_is_the_round_of_an_average_client():
     # 0.2·32·7,850 bit at 3 Mb/s and 50 steps of 0.3 s
     assert time_budget(0.2, 7850, 3e6, 50, 0.3) == pytest.approx(50_240 / 3e6 + 15)
+
+
+@pytest.mark.parametrize("charge", ["paper", "uplink", "everything"])
+def test_with_steady_links_the_hour_does_not_matter(charge):
+    messages = sent([0], [Calibrated(1, 7, 1000)])
+    assert Clock(charge).seconds(messages, STEADY, 10, 8, now=1e5) == Clock(charge).seconds(messages, STEADY, 10, 8)
+
+
+def test_each_selected_client_has_its_own_passes():
+    # 0.8 s up and 5 passes of 0.2 s; 0.32 s up and 30 of 0.1 s
+    answers = Clock("paper").answers(sent(), STEADY, np.array([5.0, 30.0]), 0.0)
+    np.testing.assert_allclose(answers, [1.8, 3.32])
+
+
+def changing(down=()):
+    """Every uplink has 1 Mb/s for 4 s, then 3 Mb/s for 4 s, and so on."""
+    trace = LinkTrace((Rates(np.array([0.0, 4]), np.array([1e6, 3e6]), 8.0),), down)
+    return Conditions(STEADY.up, STEADY.down, STEADY.step_seconds, STEADY.available, transfers=trace)
+
+
+@pytest.mark.parametrize(
+    ("charge", "now", "passes", "expected"),
+    [
+        # 1.6 Mb from second 2 on; 0.32 Mb from second 1 on
+        ("paper", 0.0, 10, [2 + 1.6, 1 + 0.32]),
+        # 2 Mb from second 2 on: 2 s; 0.4 Mb from second 1 on
+        ("uplink", 0.0, 10, [4.0, 1.4]),
+        # 2 Mb from second 3 on: 1 Mb in 1 s, 1 Mb in 1/3 s; 0.4 Mb from second 2 on
+        ("uplink", 1.0, 10, [2 + 4 / 3, 1.4]),
+        # 2 Mb from second 7 on: 3 Mb/s would do; 0.4 Mb from second 3.8 on: 0.2 Mb each in 0.2 s and 0.2/3 s
+        ("uplink", 2.8, 10, [2 + 2 / 3, 1 + 0.2 + 0.2 / 3]),
+        # 2 Mb from second 7.5 on: 1.5 Mb in 0.5 s, then the trace begins again: 0.5 Mb in 0.5 s
+        ("uplink", 7.5, 0, [1.0, 0.4 / 3]),
+    ],
+)
+def test_an_upload_begins_after_the_training_and_meets_the_rates_of_its_time(charge, now, passes, expected):
+    np.testing.assert_allclose(Clock(charge).answers(sent(), changing(), passes, now), expected)
+
+
+DOWN = (Rates(np.array([0.0, 1]), np.array([2e6, 4e6]), 2.0),)
+
+
+def test_download_then_compute_then_upload_across_changes():
+    # 3.2 Mb down: 2 Mb in 1 s, 1.2 Mb in 0.3 s; client 1 computes for 2 s, client 0 for 1 s
+    # client 1: 2 Mb from 3.3 s on: 0.7 Mb in 0.7 s, 1.3 Mb in 1.3/3 s; client 0: 0.4 Mb from 2.3 s on
+    answers = Clock("everything").answers(sent(), changing(DOWN), 10, 0.0)
+    np.testing.assert_allclose(answers, [1.3 + 2 + 0.7 + 1.3 / 3, 1.3 + 1 + 0.4])
+
+
+def test_scoring_comes_before_and_calibration_after_the_training():
+    clock, conditions = Clock("everything", forward_share=0.25), changing(DOWN)
+    messages = sent([2], [Calibrated(0, 8, 125_000), Calibrated(2, 5, 125_000)])
+    # client 2: 1.3 s down, eight forward passes of 0.1 s, 32 bits at 1 Mb/s
+    scoring = 1.3 + 0.8 + 32e-6
+    assert clock.scoring(messages, conditions, 8, 0.0) == pytest.approx(scoring)
+    # at second 6: 1.3 s down, 8 passes of 0.025 s until 7.5 s, 1 Mb up in 1/3 s; then from 7 5/6 s on 1/6 s at 4 Mb/s,
+    # 1 s at 2 Mb/s and the last 3.2 − 2 2/3 Mb in 2/15 s, 5 passes of 0.1 s, at 9 19/30 s 1 Mb in 1 s
+    assert clock.calibration(messages, conditions, 6.0) == pytest.approx((1.5 + 1 / 3) + (1 / 6 + 1 + 2 / 15 + 0.5 + 1))
+    training = 6.0 - scoring
+    assert clock.beside(messages, conditions, 8, 0.0, training) == pytest.approx(
+        scoring + clock.calibration(messages, conditions, 6.0)
+    )
+
+
+def test_a_whole_round_is_scoring_training_and_calibration_one_after_the_other():
+    clock, conditions = Clock("everything"), changing(DOWN)
+    messages = sent([2], [Calibrated(0, 8, 125_000)])
+    scoring = clock.scoring(messages, conditions, 8, 50.0)
+    training = clock.answers(messages, conditions, 10, 50.0 + scoring).max()
+    calibration = clock.calibration(messages, conditions, 50.0 + scoring + training)
+    assert clock.seconds(messages, conditions, 10, 8, 50.0) == pytest.approx(scoring + training + calibration)

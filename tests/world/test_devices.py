@@ -1,11 +1,11 @@
-"""The devices' speed: one draw a run, from the run's streams or as in the authors' runs."""
+"""The devices' speed: one draw per run, from the run's streams or as in the authors' runs."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heteroselect.streams import Streams
-from heteroselect.world import Devices
+from heteroselect.world import Devices, GivenDevices
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,11 @@ def test_no_global_generator_is_touched(draw):
 def test_devices_of_one_speed():
     assert_allclose(Devices(0.3, 0.3).step_seconds(4, Streams(1)), 0.3)
     assert Devices().mean == pytest.approx(0.3)
+
+
+def test_given_devices_are_as_given():
+    devices = GivenDevices(np.array([0.1, 0.3]))
+    assert devices.step_seconds(2, Streams(1)).tolist() == [0.1, 0.3]
+    assert devices.mean == pytest.approx(0.2)
+    with pytest.raises(ValueError, match="each of the 3 clients"):
+        devices.step_seconds(3, Streams(1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heteroselect.compress.update import Update
-from heteroselect.compress.wire import WireError, decode, encode
+from heteroselect.compress.wire import TABLE, WireError, decode, encode
 from heteroselect.messages import Upload
 from heteroselect.streams import Streams
 from heteroselect.world.faults import KINDS, Faults
@@ -86,3 +86,8 @@ def test_how_long_the_server_waits(faults: Faults, struck: list, in_time: list, 
 
 def test_a_late_answer_takes_as_long_as_it_takes() -> None:
     assert Faults(late_factor=3).wait(EXPECTED, ["late", None, None])[2].tolist() == [12, 10, 6]
+
+
+def test_damage_decodes_by_the_codecs_it_is_given() -> None:
+    assert Faults().damage(UPLOAD, "nan", 5, 1, STREAMS, codecs={}) is UPLOAD  # none of them can decode it
+    assert Faults().damage(UPLOAD, "nan", 5, 1, STREAMS, codecs=TABLE).payload != UPLOAD.payload

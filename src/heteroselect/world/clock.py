@@ -1,23 +1,13 @@
-"""The clock: how long a round takes, by the bytes one chooses to charge for."""
+"""The clock: how many simulated seconds a round takes, by the bytes that one chooses to charge for."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from heteroselect.arrays import Counts, Reals
+from heteroselect.arrays import Reals
+from heteroselect.conditions import VALUE_BITS, Conditions
 from heteroselect.world.ledger import LOSS_BYTES, Messages
-
-PAPER_BITS = 32  # of a kept value, as the paper counts
-
-
-@dataclass(frozen=True)
-class Speeds:
-    """What all clients have this round: bit/s up and down, and seconds a local step."""
-
-    up: Reals
-    down: Reals
-    step_seconds: Reals
 
 
 @dataclass(frozen=True)
@@ -25,59 +15,67 @@ class Clock:
     """charge: `paper` takes θ_k·32N bits up and nothing else, `uplink` the real payloads, `everything` also the
     model on its way down, scoring and calibration.
 
-    A forward pass takes `forward_share` of a training step.
+    A forward pass takes `forward_share` of a training step. Conditions are those of all clients; `now` is the simulated
+    second at which the thing that is asked about begins, and matters where the rate of a link changes with time.
     """
 
     charge: Literal["paper", "uplink", "everything"] = "paper"
     forward_share: float = 1 / 3
 
-    def seconds(self, sent: Messages, speeds: Speeds, steps: int | Counts, scoring_batches: int) -> float:
-        """A round lasts until its slowest client has done all that is charged."""
-        training = float(self.answers(sent, speeds, steps).max())
-        return training + self.beside(sent, speeds, scoring_batches)
+    def seconds(
+        self, sent: Messages, conditions: Conditions, passes: Reals | float, scoring_batches: int, now: float = 0.0
+    ) -> float:
+        """Seconds of a whole round: scoring, training until the slowest client has answered, calibration."""
+        scoring = self.scoring(sent, conditions, scoring_batches, now)
+        training = float(self.answers(sent, conditions, passes, now + scoring).max())
+        return training + self.beside(sent, conditions, scoring_batches, now, training)
 
-    def answers(self, sent: Messages, speeds: Speeds, steps: int | Counts) -> Reals:
-        """After how many seconds each of the selected has answered, from the moment it was told to train; `steps` are
-        everybody's, or each one's own."""
+    def answers(self, sent: Messages, conditions: Conditions, passes: Reals | float, now: float) -> Reals:
+        """Seconds from the order to train until the answer of each selected client has arrived; `passes` over a batch
+        are everybody's, or each selected client's own."""
         ids = sent.selected
-        compute: Reals = steps * speeds.step_seconds[ids]
-        if self.charge == "paper":
-            return upload_seconds(sent.densities, speeds.up[ids], sent.size) + compute
-        upload: Reals = 8 * np.array(sent.payloads) / speeds.up[ids]
+        compute: Reals = passes * conditions.step_seconds[ids]
+        if self.charge == "paper":  # θ_k·32N/B_k, the paper's uplink time (section V-C)
+            return conditions.up_seconds(ids, sent.densities * VALUE_BITS * sent.size, now + compute) + compute
+        bits = 8 * np.array(sent.payloads)
         if self.charge == "uplink":
-            return upload + compute
-        fetched = np.isin(ids, sent.asked)  # whoever was scored has the model already
-        download = np.where(fetched, 0.0, 8 * sent.model / speeds.down[ids]) + 8 * sent.shared / speeds.down[ids]
-        return download + compute + upload
+            return conditions.up_seconds(ids, bits, now + compute) + compute
+        fetched = np.isin(ids, sent.asked)  # a client that was scored has the model already
+        download = conditions.down_seconds(ids, np.where(fetched, 0.0, 8 * sent.model), now)
+        download = download + conditions.down_seconds(ids, 8 * sent.shared, now + download)
+        trained = download + compute
+        return trained + conditions.up_seconds(ids, bits, now + trained)
 
-    def beside(self, sent: Messages, speeds: Speeds, scoring_batches: int) -> float:
-        """Scoring before and calibration after the training, where they are charged for."""
-        if self.charge != "everything":
-            return 0.0
-        return self._scoring(sent, speeds, scoring_batches) + self._calibration(sent, speeds)
+    def beside(
+        self, sent: Messages, conditions: Conditions, scoring_batches: int, now: float, training: float
+    ) -> float:
+        """Seconds of scoring, which begins at `now`, and of calibration, which follows the `training` seconds after
+        it; 0 where they are not charged for."""
+        scoring = self.scoring(sent, conditions, scoring_batches, now)
+        return scoring + self.calibration(sent, conditions, now + scoring + training)
 
-    def _scoring(self, sent: Messages, speeds: Speeds, batches: int) -> float:
-        """Until the slowest client asked has the model, has run it forwards and has answered."""
-        if len(sent.asked) == 0:
-            return 0.0
+    def scoring(self, sent: Messages, conditions: Conditions, batches: int, now: float) -> float:
+        """Seconds until the slowest client asked has the model, has run it forwards and has answered."""
         asked = sent.asked
-        forward = batches * self.forward_share * speeds.step_seconds[asked]
-        return float((8 * sent.model / speeds.down[asked] + forward + 8 * LOSS_BYTES / speeds.up[asked]).max())
+        if self.charge != "everything" or len(asked) == 0:
+            return 0.0
+        download = conditions.down_seconds(asked, 8 * sent.model, now)
+        ready = download + batches * self.forward_share * conditions.step_seconds[asked]
+        return float((ready + conditions.up_seconds(asked, 8 * LOSS_BYTES, now + ready)).max())
 
-    def _calibration(self, sent: Messages, speeds: Speeds) -> float:
-        """One client after the other, because each goes on from the statistics of the one before."""
+    def calibration(self, sent: Messages, conditions: Conditions, now: float) -> float:
+        """Seconds of one client after the other, because each continues from the statistics of the one before."""
         total = 0.0
+        if self.charge != "everything":
+            return total
         for one in sent.calibrated:
-            forward = one.batches * self.forward_share * speeds.step_seconds[one.client]
-            total += 8 * sent.model / speeds.down[one.client] + forward + 8 * one.answer / speeds.up[one.client]
-        return float(total)
+            client, start = np.array([one.client]), now + total
+            download = conditions.down_seconds(client, 8 * sent.model, start)
+            ready = download + one.batches * self.forward_share * conditions.step_seconds[client]
+            total += float((ready + conditions.up_seconds(client, 8 * one.answer, start + ready))[0])
+        return total
 
 
-def upload_seconds(densities: Reals, bandwidth: Reals, size: int) -> Reals:
-    """θ_k·32N/B_k, the paper's uplink time (section V-C)."""
-    return densities * PAPER_BITS * size / bandwidth
-
-
-def time_budget(average: float, size: int, bandwidth: float, steps: int, step_seconds: float) -> float:
+def time_budget(average: float, size: int, bandwidth: float, steps: float, step_seconds: float) -> float:
     """T_budget = θ_avg·32N/B̄ + H·c̄: the round of an average client; undefined in the text, from the logs."""
-    return average * PAPER_BITS * size / bandwidth + steps * step_seconds
+    return average * VALUE_BITS * size / bandwidth + steps * step_seconds

@@ -1,12 +1,14 @@
-"""The devices: seconds a local step, U[0.1, 0.5], drawn once for each client."""
+"""The devices: seconds per local step, U[0.1, 0.5], drawn once for each client; or as they are known."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from heteroselect.arrays import Reals
-from heteroselect.streams import Streams
+
+if TYPE_CHECKING:
+    from heteroselect.streams import Streams
 
 
 @dataclass(frozen=True)
@@ -21,12 +23,30 @@ class Devices:
     def mean(self) -> float:
         return (self.low_seconds + self.high_seconds) / 2
 
-    def step_seconds(self, clients: int, streams: Streams) -> Reals:
+    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+        """Seconds per step of each client; the same in every round of a run."""
         if self.draw == "authors":
             return authors_step_seconds(streams.seed, clients, self.low_seconds, self.high_seconds)
         return streams.numpy("devices").uniform(self.low_seconds, self.high_seconds, clients)
 
 
+@dataclass(frozen=True)
+class GivenDevices:
+    """Devices whose seconds per step are known, one number per client."""
+
+    seconds: Reals
+
+    @property
+    def mean(self) -> float:
+        return float(self.seconds.mean())
+
+    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+        """The numbers as they were given."""
+        if len(self.seconds) != clients:
+            raise ValueError(f"seconds: allowed is one number for each of the {clients} clients, not {self.seconds}")
+        return self.seconds
+
+
 def authors_step_seconds(seed: int, clients: int, low: float, high: float) -> Reals:
-    """The compute times behind the authors' logs; their old generator, kept to itself."""
+    """The compute times behind the authors' logs; their old generator, made and used here only."""
     return np.random.RandomState((seed + 9999) % 2**32).uniform(low, high, clients)

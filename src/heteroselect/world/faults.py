@@ -1,23 +1,25 @@
-"""What goes wrong between client and server: answers that never come, come late, or are not what was sent."""
+"""Faults between client and server: answers that never come, come late, or are not what was sent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from heteroselect.arrays import Reals
 from heteroselect.compress.update import Update
-from heteroselect.compress.wire import WireError, decode, encode
+from heteroselect.compress.wire import Table, WireError, decode, encode
 from heteroselect.messages import Upload
-from heteroselect.streams import Streams
+
+if TYPE_CHECKING:
+    from heteroselect.streams import Streams
 
 KINDS = ("missing", "late", "corrupt", "nan", "inf", "scaled")
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that kept a client's update out of the aggregate, or nearly did."""
+    """What kept the update of a client out of the aggregate: missing, late or rejected, and where known why."""
 
     client: int
     kind: str
@@ -26,12 +28,12 @@ class Event:
 
 @dataclass(frozen=True)
 class Faults:
-    """The chance of each kind, for each upload; at most one of them happens to it.
+    """The probability of each kind, per upload; at most one of them happens to an upload.
 
-    `missing` never answers. `late` takes `late_factor` times as long. `corrupt` has a byte flipped on its way, `nan`
-    and `inf` carry a value that is none, `scaled` is a million times too long. The server waits until `deadline`
-    seconds (0: as long as the slowest was expected to take) for those who are missing; whoever is later than that
-    is dropped, or waited for.
+    `missing` never arrives. `late` takes `late_factor` times as long. `corrupt` has one byte changed, `nan` and `inf`
+    carry a value that is not finite, `scaled` is a million times too long. The server waits `deadline` seconds (0: as
+    long as the slowest was expected to take) for those that are missing; an answer that comes later is dropped, or
+    waited for.
     """
 
     missing: float = 0.0
@@ -44,8 +46,8 @@ class Faults:
     late_rule: Literal["drop", "wait"] = "drop"
     deadline: float = 0.0
 
-    def strike(self, uploads: Sequence[Upload], round: int, streams: Streams) -> dict[int, str]:
-        """Who is struck by what this round."""
+    def strike(self, uploads: Sequence[Upload], round: int, streams: "Streams") -> dict[int, str]:
+        """The kind of fault of each upload that has one this round, by client."""
         limits = np.cumsum([getattr(self, kind) for kind in KINDS])
         if limits[-1] == 0:
             return {}
@@ -57,8 +59,17 @@ class Faults:
                 struck[upload.client] = KINDS[place]
         return struck
 
-    def damage(self, upload: Upload, kind: str, size: int, round: int, streams: Streams) -> Upload:
-        """What arrives of an upload that is damaged on its way; one that cannot be read is bad enough as it is."""
+    def damage(
+        self,
+        upload: Upload,
+        kind: str,
+        size: int,
+        round: int,
+        streams: "Streams",
+        codecs: Table | None = None,
+    ) -> Upload:
+        """The upload as it arrives; one that cannot be decoded arrives as it is. `codecs` are those of the method
+        where it has its own."""
         if not upload.payload:
             return upload
         if kind == "corrupt":
@@ -69,7 +80,7 @@ class Faults:
         if kind not in ("nan", "inf", "scaled"):
             return upload
         try:
-            sent = decode(upload.payload, size)
+            sent = decode(upload.payload, size) if codecs is None else decode(upload.payload, size, codecs)
         except WireError:
             return upload
         values = sent.values * np.float32(1e6)
@@ -78,15 +89,15 @@ class Faults:
         return replace(upload, payload=encode(Update(sent.size, sent.positions, values)))
 
     def wait(self, expected: Reals, struck: Sequence[str | None]) -> tuple[list[bool], float, Reals]:
-        """Who is in time, how long the server waits for them all, and how long each really takes; `expected` are the
-        seconds of each answer."""
+        """Whether each answer is in time, how many seconds the server waits, and how many each answer takes; `expected`
+        are the seconds of each answer without faults."""
         if len(expected) == 0:
             return [], 0.0, expected
         deadline = self.deadline or float(expected.max())
         factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
         seconds = expected * factor
         here = np.array([kind != "missing" for kind in struck])
-        # a hair's breadth, so that the slowest of the expected is not late by a rounding
+        # a tolerance, so that the slowest of the expected is not late by a rounding
         late = here & (seconds > deadline * (1 + 1e-9))
         if self.late_rule == "wait":
             late[:] = False

@@ -1,4 +1,4 @@
-"""The ledger: everything a round sent, and what that is in bytes, each kind apart."""
+"""The ledger: everything that a round sent, and its bytes by kind."""
 
 from dataclasses import dataclass, field
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from heteroselect.arrays import Counts, Reals
 
-LOSS_BYTES = 4  # a client answers a scoring question with one float32
+LOSS_BYTES = 4  # of the answer to a scoring question: one float32
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """One client's part in measuring batch-norm statistics: its batches, and the bytes of its answer."""
+    """The share of one client in measuring batch-norm statistics: its batches, and the bytes of its answer."""
 
     client: int
     batches: int
@@ -20,10 +20,10 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Messages:
-    """What went over the air in one round; its bytes and its seconds follow from this.
+    """What was sent in one round; its bytes and its seconds follow from this.
 
     `size` is N, `model` the bytes of the whole model and `shared` those of what goes down with it. `densities` and
-    `payloads` (bytes) are in the order of `selected`. `reports` counts numbers sent up before anything else.
+    `payloads` (bytes) are in the order of `selected`. `reports` counts the numbers that are sent up before the updates.
     """
 
     size: int
@@ -37,6 +37,7 @@ class Messages:
     reports: int = 0
 
     def bytes(self) -> "Bytes":
+        """The traffic of the round."""
         only_asked = np.setdiff1d(self.asked, self.selected).size
         return Bytes(
             up_paper=float((self.densities * 4 * self.size).sum()),
@@ -50,10 +51,10 @@ class Messages:
 
 @dataclass(frozen=True)
 class Bytes:
-    """One round's traffic.
+    """The traffic of one round in bytes.
 
-    up_paper: Σ θ_k·4N, the paper's count of values alone. up: real payloads, up_clients each one's. down: the model
-    to the selected. scoring: the model to those who are scored but not selected, and everybody's answer.
+    up_paper: Σ θ_k·4N, the paper's count of values alone. up: real payloads; up_clients: those of each client. down:
+    the model to the selected. scoring: the model to those that are scored but not selected, and all answers.
     calibration: the model down and the batch-norm statistics back.
     """
 

@@ -1,27 +1,20 @@
-"""The uplinks: U[1, 5] Mb/s, drawn anew for each client and round, after the selection; or as they were measured."""
+"""The links: U[1, 5] Mb/s up, drawn anew for each client and round; or as they were measured."""
 
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from heteroselect.arrays import Reals
 
 
-class Uplinks(Protocol):
-    """What the links of all clients are this round, in bit/s."""
-
-    @property
-    def stress(self) -> str: ...
-    @property
-    def mean(self) -> float: ...
-    def draw(self, losses: Reals, rng: np.random.Generator) -> Reals: ...
-
-
 @dataclass(frozen=True)
 class MeasuredLinks:
-    """What was measured of each client's link, smoothed: B ← keep·B + (1 − keep)·measured. Of whom nothing is known
-    yet, the median of the others is assumed, and the middle of the expected range before anything is."""
+    """Bandwidths in bit/s as measured, smoothed: B ← keep·B + (1 − keep)·measured.
+
+    A client that was never measured is given the median of the others, and the middle of the expected range before
+    anybody was.
+    """
 
     low_mbps: float = 1.0
     high_mbps: float = 5.0
@@ -34,12 +27,13 @@ class MeasuredLinks:
         return (self.low_mbps + self.high_mbps) / 2 * 1e6
 
     def measured(self, client: int, bits_per_second: float) -> float:
-        """Take a measurement in; the new estimate."""
+        """Add a measurement to the estimates, in place; the client's new estimate."""
         before = self.estimates.get(client, bits_per_second)
         self.estimates[client] = self.keep * before + (1 - self.keep) * bits_per_second
         return self.estimates[client]
 
     def draw(self, losses: Reals, rng: np.random.Generator) -> Reals:
+        """The estimate of each client; of the losses only their number is used."""
         usual = float(np.median(list(self.estimates.values()))) if self.estimates else self.mean
         return np.array([self.estimates.get(client, usual) for client in range(len(losses))])
 
@@ -49,8 +43,8 @@ class Links:
     """Bandwidths in bit/s of all clients.
 
     stress: `none` draws independently; `inverse` is the authors' stress test, low + (high − low)(1 − L/max L);
-    `permuted` draws as ever and hands the values out in inverse order of the losses, so that only the
-    coupling changes and not the distribution.
+    `permuted` draws as `none` does and gives the values out in inverse order of the losses, so that only the
+    coupling changes and not the distribution. `none` takes of the losses only how many there are.
     """
 
     low_mbps: float = 1.0
@@ -62,6 +56,7 @@ class Links:
         return (self.low_mbps + self.high_mbps) / 2 * 1e6
 
     def draw(self, losses: Reals, rng: np.random.Generator) -> Reals:
+        """A bandwidth for each client, in the order of `losses`."""
         if self.stress == "inverse":
             worst = losses.max()
             share = 1 - losses / worst if worst > 0 else np.zeros(len(losses))

@@ -1,0 +1,66 @@
+"""The world: what clients have to work with at a moment. Any object with `conditions` is one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+
+from heteroselect.arrays import Reals
+from heteroselect.conditions import Conditions
+from heteroselect.world.clock import Clock
+from heteroselect.world.faults import Faults
+from heteroselect.world.links import MeasuredLinks
+
+if TYPE_CHECKING:
+    from heteroselect.streams import Streams
+
+
+@runtime_checkable
+class World(Protocol):
+    """Links, devices and availability of all clients, as a function of the round and the simulated second.
+
+    The same arguments give the same conditions, and nothing is kept from call to call, so that a run can be resumed.
+    Random numbers come from `streams`. `losses()` gives the present loss of every client; that costs a forward pass
+    at each of them, so a world that does not depend on losses does not call it.
+    """
+
+    def conditions(
+        self, round: int, now: float, clients: int, losses: Callable[[], Reals], streams: "Streams"
+    ) -> Conditions: ...
+
+
+@runtime_checkable
+class _Typical(Protocol):
+    def typical(self, clients: int, streams: "Streams") -> tuple[float, float]: ...
+
+
+@dataclass(frozen=True)
+class Environment:
+    """All that a round runs in: the world, the time budget T_budget of eq. 8, what is charged, and what goes wrong."""
+
+    world: World
+    budget_seconds: float
+    clock: Clock = Clock()
+    faults: Faults = Faults()
+
+
+def typical(world: World, clients: int, streams: "Streams") -> tuple[float, float]:
+    """Mean uplink in bit/s and mean seconds per step, which the time budget of eq. 8 is made of.
+
+    A world may have a method of this name that knows them; of any other it is what its clients have at second 0.
+    """
+    if isinstance(world, _Typical):
+        return world.typical(clients, streams)
+    found = world.conditions(1, 0.0, clients, lambda: np.ones(clients), streams)
+    return float(found.up.mean()), float(found.step_seconds.mean())
+
+
+def measured_links(world: World) -> MeasuredLinks | None:
+    """The measured links at the bottom of a world, which an engine adds its measurements to; None where there are
+    none."""
+    inner: object = world
+    while hasattr(inner, "world"):
+        inner = inner.world
+    links = getattr(inner, "uplinks", None)
+    return links if isinstance(links, MeasuredLinks) else None

@@ -1,0 +1,158 @@
+"""Links from a trace: transfers across changes of rate, and the files they are read from."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.streams import Streams
+from heteroselect.world import DrawnWorld, Links, LinkTrace, Rates, TracedLinks, read_link_trace, typical
+
+SLOW_THEN_FAST = Rates(np.array([0.0, 4]), np.array([1e6, 3e6]), 8.0)
+OUTAGE_AT_BOTH_ENDS = Rates(np.array([0.0, 2, 4]), np.array([0, 1e6, 0]), 10.0)
+
+
+def no_losses():
+    raise AssertionError("an unstressed world has no use for losses")
+
+
+@pytest.mark.parametrize(
+    ("rates", "megabits", "start", "expected"),
+    [
+        (SLOW_THEN_FAST, 10, 0, 4 + 2),
+        (SLOW_THEN_FAST, 10, 2, 2 + 8 / 3),
+        (SLOW_THEN_FAST, 3, 1, 3),
+        (SLOW_THEN_FAST, 16, 0, 8),  # a whole period, exactly
+        (SLOW_THEN_FAST, 17, 0, 9),  # and on from its beginning
+        (SLOW_THEN_FAST, 5, 7, 1 + 2),
+        (SLOW_THEN_FAST, 5, 8007, 1 + 2),
+        (SLOW_THEN_FAST, 3 * 16 + 5, 7, 3 * 8 + 1 + 2),
+        (SLOW_THEN_FAST, 0, 5, 0),
+        (OUTAGE_AT_BOTH_ENDS, 1, 0, 3),
+        (OUTAGE_AT_BOTH_ENDS, 2, 0, 4),  # it is there when the outage begins
+        (OUTAGE_AT_BOTH_ENDS, 2.5, 0, 12.5),
+        (OUTAGE_AT_BOTH_ENDS, 1, 7, 6),
+    ],
+)
+def test_a_transfer_by_hand(rates, megabits, start, expected):
+    assert rates.seconds(megabits * 1e6, start) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("second", "megabits"), [(0, 1), (3.9, 1), (4, 3), (7.9, 3), (8, 1), (20, 3)])
+def test_the_rate_of_a_second(second, megabits):
+    assert SLOW_THEN_FAST.at(second) == megabits * 1e6
+
+
+@given(
+    st.lists(st.floats(1e3, 1e7), min_size=1, max_size=6),
+    st.floats(0, 50),
+    st.floats(0, 1e8),
+    st.floats(0, 1e8),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_one_transfer_takes_as_long_as_its_two_parts_after_each_other(bits, start, first, second):
+    rates = Rates(np.arange(len(bits)) * 2.0, np.array(bits), len(bits) * 2.0)
+    before = rates.seconds(first, start)
+    both = before + rates.seconds(second, start + before)
+    assert rates.seconds(first + second, start) == pytest.approx(both, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("starts", "bits", "period"),
+    [([], [], 1), ([1], [1], 2), ([0, 1], [1], 2), ([0, 0], [1, 1], 2), ([0, 2], [1, 1], 2), ([0], [0], 1)]
+    + [([0], [bad], 1) for bad in (-1, np.nan, np.inf)],
+)
+def test_impossible_rates_are_refused(starts, bits, period):
+    with pytest.raises(ValueError, match="allowed"):
+        Rates(np.array(starts, float), np.array(bits, float), period)
+
+
+def test_clients_share_the_links_of_a_trace_each_with_its_own_offset():
+    other = Rates(np.array([0.0]), np.array([2e6]), 1.0)
+    trace = LinkTrace((SLOW_THEN_FAST, other), offset=2.0)
+    assert trace.rates(trace.up, 5, 0.0).tolist() == [1e6, 2e6, 3e6, 2e6, 1e6]
+    assert trace.up_seconds(2, 4e6, 3.0) == pytest.approx(1 + 1)  # at second 7 of its trace: 3 Mb in 1 s, 1 Mb in 1 s
+    assert trace.up_seconds(1, 4e6, 3.0) == 2
+
+
+def test_a_traced_world_replaces_the_links_and_nothing_else():
+    inner, streams = DrawnWorld(), Streams(3)
+    plain = inner.conditions(2, 5.0, 4, no_losses, streams)
+    traced = TracedLinks(inner, LinkTrace((SLOW_THEN_FAST,))).conditions(2, 5.0, 4, no_losses, streams)
+    assert traced.up.tolist() == [3e6] * 4
+    assert traced.down.tolist() == plain.down.tolist()
+    assert traced.step_seconds.tolist() == plain.step_seconds.tolist()
+    ids = np.array([3, 1])
+    assert_allclose(traced.up_seconds(ids, np.array([10e6, 9e6]), 5.0), [3 + 1, 3])
+    assert_allclose(traced.down_seconds(ids, 9e6, 5.0), 9e6 / plain.down[ids])
+
+
+def test_a_trace_may_have_downlinks_too():
+    world = TracedLinks(DrawnWorld(), LinkTrace((SLOW_THEN_FAST,), (OUTAGE_AT_BOTH_ENDS,)))
+    found = world.conditions(1, 5.0, 2, no_losses, Streams(3))
+    assert (found.down == 1e3).all()  # an outage, by which a part may still divide
+    assert_allclose(found.down_seconds(np.array([1]), 1e6, np.array([5.0])), [8])
+
+
+def test_what_a_part_is_told_of_some_clients_is_the_present_only():
+    world = TracedLinks(DrawnWorld(), LinkTrace((SLOW_THEN_FAST,)))
+    some = world.conditions(1, 0.0, 4, no_losses, Streams(3)).only(np.array([2]))
+    assert some.transfers is None
+    assert some.up.tolist() == [1e6]
+
+
+def test_the_typical_link_of_a_trace_is_its_mean_over_time():
+    world = TracedLinks(DrawnWorld(Links(8, 9)), LinkTrace((SLOW_THEN_FAST, OUTAGE_AT_BOTH_ENDS)))
+    link, step = typical(world, 2, Streams(1))
+    assert link == pytest.approx((2e6 + 0.2e6) / 2)
+    assert step == DrawnWorld().devices.mean
+
+
+def written(folder, text):
+    path = folder / "trace.csv"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_of_one_link_for_all(tmp_path):
+    trace = read_link_trace(written(tmp_path, "second,up_mbps\n100,1\n104,3\n"), offset=1.0)
+    assert trace.down == ()
+    assert trace.offset == 1
+    assert trace.up[0].starts.tolist() == [0, 4]
+    assert trace.up[0].period == 8
+    assert trace.up_seconds(0, 10e6, 0.0) == 6
+
+
+def test_a_file_of_links_by_client_with_downlinks(tmp_path):
+    text = "operator,client,second,up_mbps,down_mbps\na,7,0,1,5\nb,2,0,2,0\nb,2,1,4,6\n\na,7,3,1,5\n"
+    trace = read_link_trace(written(tmp_path, text))
+    assert [rates.bits.tolist() for rates in trace.up] == [[2e6, 4e6], [1e6, 1e6]]
+    assert [rates.bits.tolist() for rates in trace.down] == [[0, 6e6], [5e6, 5e6]]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "line 1: second is missing; allowed are the columns second, up_mbps and perhaps client, down_mbps"),
+        ("second,up\n0,1\n", "line 1: up_mbps is missing"),
+        ("second,up_mbps\n", "nothing below the header"),
+        ("second,up_mbps\n0,1\n1,fast\n", "line 3: up_mbps: allowed is a number of at least 0, not 'fast'"),
+        ("second,up_mbps\n0,-1\n", "line 2: up_mbps: allowed is a number of at least 0, not '-1'"),
+        ("second,up_mbps\n0,1\n1\n", "line 3: up_mbps: allowed is a number of at least 0, not ''"),
+        ("second,up_mbps\n0,1\n0,2\n", "line 3: second: allowed is a number above 0"),
+        ("second,up_mbps\n0,0\n1,0\n", "no rate at all"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_by_name_and_line(tmp_path, text, complaint):
+    path = written(tmp_path, text)
+    with pytest.raises(HeteroSelectError) as found:
+        read_link_trace(path)
+    assert str(found.value).startswith(str(path))
+    assert complaint in str(found.value)
+
+
+def test_a_file_that_is_absent_is_refused(tmp_path):
+    with pytest.raises(HeteroSelectError, match="that can be read"):
+        read_link_trace(tmp_path / "none.csv")
