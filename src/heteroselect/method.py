@@ -1,127 +1,274 @@
-"""A method is one part for each role of the round. Scorer, selector, allocator, compressor, memory, weigher
-and server may be any object that fits the Protocol:
+"""A method is data: one part for each role of the round. `Method()` is FedAvg, and
 
-    mine = dataclasses.replace(methods.get("heteroselect"), name="mine", select=MySelector())
+    Method("mine", select=Oort(), compress=STC(), memory=ErrorMemory())
 
-is a method of one's own, with no subclass and no registration.
+is a method of one's own. A part is any object that fits the Protocol of its role, with no subclass and no registration;
+its fields are its settings. Putting a method together checks it: what a part needs must be there, and a pair that
+cannot work is refused with the reason.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from types import FunctionType
+from typing import Any, Protocol
 
 import numpy as np
 
-from heteroselect.aggregate import Calibration, ClientWeights, Screen, ServerMomentum
-from heteroselect.allocate import Allocation, Means
+from heteroselect.aggregate import ByData, Calibration, Mean, Screen, ServerSGD
+from heteroselect.allocate import All, Allocation
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress import Kept, Scene, Update, ValueCoding
+from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update
 from heteroselect.compress.update import Values
-from heteroselect.messages import Order
+from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
+from heteroselect.part import SettingError, check
 from heteroselect.population import Population
-from heteroselect.score import Scores
-from heteroselect.select import Cohort, Situation
-from heteroselect.train import FedProx, NoDrift, Rate, Steps, Turn
+from heteroselect.score import NoScore, Scores
+from heteroselect.select import Cohort, SendAll, Situation, Uniform
+from heteroselect.state import Kept
+from heteroselect.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
+
+NEEDS = frozenset({"scores", "losses", "reports", "uploads", "links"})
+"""What a part may ask for: a score, losses asked for, what clients report of their training, their last uploads, and
+links and devices."""
 
 
 class Scorer(Protocol):
-    """How informative is each client? `needs` names what it goes by ("losses" asked for, "reports" of training,
-    "uploads"); `asks` says whose loss it wants this round, and the ledger charges for it."""
+    """How informative is each client? `asks` says whose loss is wanted this round, and the ledger charges for it."""
 
-    @property
-    def needs(self) -> frozenset[str]: ...
     @property
     def batches(self) -> int: ...
     @property
     def augmented(self) -> bool: ...
-    def asks(self, population: Population, rng: np.random.Generator) -> Counts: ...
-    def score(self, population: Population, moment: Moment) -> Scores: ...
+    def asks(self, here: Situation) -> Counts: ...
+    def score(self, here: Situation) -> Scores: ...
 
 
 class Selector(Protocol):
-    """Who takes part?"""
+    """Who takes part? `scores` are in the order of `here.ids`."""
 
     def select(self, scores: Reals, here: Situation) -> Cohort: ...
 
 
+class Chooser(Protocol):
+    """Who of those who trained may send? By the lengths of what they learnt, and their parts of all data."""
+
+    def choose(self, ids: Counts, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort: ...
+
+
 class Allocator(Protocol):
-    """How much may each send? `average` is the density that the round's time budget is made for."""
+    """How much may each client send? `average` is the density that the round's time budget is made for."""
 
     @property
     def average(self) -> float: ...
-    def allocate(self, scores: Reals, means: Means, moment: Moment) -> Allocation: ...
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation: ...
 
 
-class Compressor(Protocol):
-    """What of it is sent?"""
+class Rate(Protocol):
+    """The local learning rate: of the round, and of each client of the cohort."""
 
-    def compress(self, v: Values, density: float, scene: Scene) -> Update: ...
+    def eta(self, moment: Moment) -> float: ...
+    def of_clients(self, moment: Moment, scores: Reals) -> list[float]: ...
+
+
+class Work(Protocol):
+    """How many of `steps` local steps does each client take?"""
+
+    def of(self, steps: int, step_seconds: Reals) -> Counts: ...
+
+
+class Solver(Protocol):
+    """What does a client do with its data? `run` trains the model in place. A solver with a half at the server
+    (SCAFFOLD, FedDyn) also fits `train.TwoSided`; one that takes more than one pass over a batch per step says so in
+    `passes`, and one that may be given a matrix of clients in `rows`."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+    def run(self, model: Trainable, job: Job) -> Trained: ...
 
 
 class Memory(Protocol):
-    """What does a client keep of what it did not send? `offer` makes of what was learnt and kept what the compressor
-    sees; `settle` says what is kept on, once it is known whether the upload arrived (None: it did not)."""
+    """What does a client keep of what it did not send? `offer` turns what was learnt and kept into what the compressor
+    gets; `settle` returns what is kept on, once it is known whether the upload was used (None: it was not)."""
 
     def beta(self, theta: float) -> float: ...
     def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]: ...
     def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept: ...
 
 
-class Weigher(Protocol):
-    """How loudly does each speak?"""
+class Compressor(Protocol):
+    """What of it is sent? Returns the update, and what the compressor itself keeps at this client."""
 
-    def of(self, scores: Reals, cohort: Cohort, population: Population) -> Reals: ...
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]: ...
+
+
+class ValueCoding(Protocol):
+    """What is a kept value sent as?"""
+
+    @property
+    def bits(self) -> int: ...
+    def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update: ...
+
+
+class Weigher(Protocol):
+    """How much does each update count?"""
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals: ...
+
+
+class Aggregator(Protocol):
+    """One vector from the single updates and their weights."""
+
+    def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values: ...
 
 
 class ServerStep(Protocol):
-    """What does the model do with the aggregate? The new state of the server, and what is added to the model."""
+    """What is added to the model? Returns the server's new state, and the step."""
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
 
 
-class Drift(Protocol):
-    """What corrects the clients' gradients? `shift` is added to each of them; the client keeps what `settle` gives for
-    what it sent, `shared` goes down with the model, and `follow` moves the server's half (and perhaps its step)."""
-
-    def shared(self, state: Kept) -> Kept: ...
-    def shift(self, kept: Kept, shared: Kept, like: Values) -> Values | None: ...
-    def settle(self, added: Values, sent: Update, order: Order, solver: FedProx) -> Kept: ...
-    def follow(self, state: Kept, aggregate: Values, turn: Turn, solver: FedProx) -> tuple[Kept, Values | None]: ...
-
-
-class Chooser(Protocol):
-    """Who of those who trained may send? By the lengths of what they learnt, and their parts of all data."""
-
-    def choose(self, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort: ...
+_PROTOCOLS: dict[str, type] = {
+    "score": Scorer,
+    "select": Selector,
+    "choose": SendAll,
+    "allocate": Allocator,
+    "rate": Rate,
+    "work": Work,
+    "train": Solver,
+    "memory": Memory,
+    "compress": Compressor,
+    "values": ValueCoding,
+    "weigh": Weigher,
+    "aggregate": Aggregator,
+    "server": ServerStep,
+    "screen": Screen,
+    "calibrate": Calibration,
+}
 
 
 @dataclass(frozen=True)
 class Method:
-    """Who speaks, how much, and how loudly. The server holds the whole; a client needs only `train`,
-    `compress` and `memory`."""
+    """Who takes part, how much may each send, and how much does it count."""
 
-    name: str
-    score: Scorer
-    select: Selector
-    allocate: Allocator
-    rate: Rate
-    train: FedProx
-    memory: Memory
-    compress: Compressor
-    values: ValueCoding = ValueCoding()
-    weigh: Weigher = ClientWeights()
-    server: ServerStep = ServerMomentum()
+    name: str = "fedavg"
+    score: Scorer = NoScore()
+    select: Selector = Uniform()
+    choose: Chooser | SendAll = SendAll()
+    """Selects again after training: everybody selected trains, and only those chosen send."""
+    allocate: Allocator = All()
+    rate: Rate = SharedRate()
+    work: Work = EqualSteps()
+    train: Solver = SGD()
+    memory: Memory = NoMemory()
+    compress: Compressor = Everything()
+    values: ValueCoding = Float32()
+    weigh: Weigher = ByData()
+    aggregate: Aggregator = Mean()
+    server: ServerStep = ServerSGD()
     screen: Screen = Screen()
     calibrate: Calibration = Calibration()
-    consensus_keep: float = 0.9
-    sketch: int = 0
-    """Cells of the sketch that uploads are compared by; 0 compares them as they are."""
-    keep_unweighted: bool = False
-    """A client whose update counted with weight 0 is told that it was not used, and keeps it for later."""
-    steps: Steps = Steps()
-    drift: Drift = NoDrift()
-    choose: Chooser | None = None
-    """Selects again after training: everybody selected trains, and only those chosen send."""
-    needs: frozenset[str] = frozenset()
-    """What the method goes by beyond its score: "links" lets the selector see links and devices, "uploads"
-    keeps the last ones."""
+
+    def __post_init__(self) -> None:
+        for role, part in self.parts():
+            with naming(role):
+                check(part)
+        for conflict in conflicts(dict(self.parts())):
+            raise HeteroSelectError(f"method.{conflict.role}: {conflict.text}.")
+
+    def parts(self) -> list[tuple[str, Any]]:
+        """Each role and its part, in the order of a round."""
+        return [(one.name, getattr(self, one.name)) for one in fields(self) if one.name != "name"]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What any of its parts goes by."""
+        return frozenset().union(*(needs_of(part) for _, part in self.parts()))
+
+    @property
+    def sketch(self) -> int:
+        """Cells of the sketches that uploads are remembered by; 0 where they are remembered whole."""
+        return max((cells for _, cells in _sketches(dict(self.parts()))), default=0)
+
+    @property
+    def passes(self) -> float:
+        """Passes over a batch per local step."""
+        return float(getattr(self.train, "passes", 1.0))
+
+    @property
+    def keep_unweighted(self) -> bool:
+        """Whether a client whose update counted with weight 0 keeps it for later."""
+        return bool(getattr(self.memory, "keep_unweighted", False))
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two parts that cannot work together: `role` is the one to blame, `other` the one that would have to change."""
+
+    role: str
+    other: str
+    text: str
+
+
+def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
+    """Everything that keeps parts, one per role, from working together."""
+    kinds = {role: kind_of(part) for role, part in parts.items()}
+    for role, part in parts.items():
+        for name in _methods(role):
+            if not callable(getattr(part, name, None)):
+                yield Conflict(role, role, f"{kinds[role]} has no method {name}, which this role needs")
+        for word in sorted(needs_of(part) - NEEDS):
+            yield Conflict(role, role, f"{kinds[role]} needs {word!r}; allowed are {', '.join(sorted(NEEDS))}")
+        if "scores" in needs_of(part) and kinds["score"] == "none":
+            yield Conflict(role, "score", f"{kinds[role]} goes by a score; allowed with it is a score that is not none")
+        required: Mapping[str, Sequence[str]] = getattr(part, "requires", {})
+        for other, names in required.items():
+            if kinds[other] not in names:
+                text = f"{kinds[role]} is allowed with {other} {' or '.join(names)} only, not {kinds[other]}"
+                yield Conflict(role, other, text)
+        reason = part.fits(parts) if hasattr(part, "fits") else None
+        if reason:
+            yield Conflict(role, role, f"{kinds[role]} {reason}")
+    compress, kind = parts["compress"], kinds["compress"]
+    takes = getattr(compress, "takes_memory", not getattr(compress, "unbiased", False))
+    if getattr(parts["memory"], "keeps", False) and not takes:
+        why = "its error does not shrink with what is sent, so that a memory of it would grow without end"
+        yield Conflict("compress", "memory", f"{kind} is allowed with memory none only: {why}")
+    if getattr(compress, "own_values", False) and kinds["values"] != "float32":
+        yield Conflict("compress", "values", f"{kind} has few-bit values of its own; allowed with it is values float32")
+    if not getattr(compress, "uses_density", True) and kinds["allocate"] != "all":
+        yield Conflict("compress", "allocate", f"{kind} sends every coordinate; allowed with it is allocate all")
+    if len({cells for _, cells in _sketches(parts)}) > 1:
+        first, second = (role for role, _ in _sketches(parts)[:2])
+        yield Conflict(first, second, f"sketch must be the same in {first} and {second}, which share the sketches")
+
+
+def _methods(role: str) -> list[str]:
+    """The methods that every part of a role has."""
+    return [name for name, one in vars(_PROTOCOLS[role]).items() if isinstance(one, FunctionType) and name[0] != "_"]
+
+
+def needs_of(part: object) -> frozenset[str]:
+    return frozenset(getattr(part, "needs", frozenset()))
+
+
+def kind_of(part: object) -> str:
+    """The name of a part's kind; of a user's own part, its class."""
+    return str(getattr(part, "kind", None) or f"own:{type(part).__name__}")
+
+
+def _sketches(parts: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return [(role, getattr(part, "sketch", 0)) for role, part in parts.items() if "uploads" in needs_of(part)]
+
+
+@contextmanager
+def naming(role: str) -> Iterator[None]:
+    """Errors of a part name its field; here they get the key."""
+    try:
+        yield
+    except SettingError as error:
+        key = f"method.{role}.{error.name}" if error.name else f"method.{role}"
+        raise HeteroSelectError(f"{key}: {error.text.rstrip('.')}.") from error

@@ -1,4 +1,4 @@
-"""A user's own method: the example of docs/extend.md, as it stands there."""
+"""A user's own method from a file; and the example of docs/extend.md, as it stands there."""
 
 import json
 import re
@@ -11,21 +11,44 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from heteroselect.methods import own
-from heteroselect.runs.experiment import method_of
 from heteroselect.runs.folder import read_rounds, read_summary
+from heteroselect.settings import own
+from heteroselect.settings.config import load
 
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 SMALL = {"clients": 8, "selected": 2, "rounds": 4}
 
+MINE = '''
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from heteroselect import methods
+
+
+@dataclass(frozen=True)
+class Seldom:
+    """Whoever has taken part least often; among equals those with the higher score."""
+
+    patience: int = 0
+
+    def select(self, scores, here):
+        return here.cohort(np.lexsort((-scores, here.population.counts))[: here.size])
+
+
+seldom = replace(methods.get("heteroselect"), name="seldom", select=Seldom())
+plain = replace(methods.get("fedavg"), name="plain", select=Seldom())
+
+
+def tunable(settings):
+    return seldom
+'''
+
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """The code of the page, in a file."""
-    blocks = re.findall(r"<!-- mine\.py.*?-->\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 2
     path = tmp_path / "mine.py"
-    path.write_text("\n\n".join(blocks))
+    path.write_text(MINE)
     return path
 
 
@@ -33,13 +56,21 @@ def call(*words: object):
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def sets() -> list[str]:
-    return [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+def sets(**more: object) -> list[str]:
+    return [word for key, value in {**SMALL, **more}.items() for word in ("--set", f"{key}={value}")]
 
 
-def test_the_selector_is_ten_lines(mine: Path) -> None:
-    body = mine.read_text().split("class Seldom:")[1].split("seldom = ")[0]
-    assert len([line for line in body.splitlines() if line.strip()]) <= 10
+def test_the_example_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:
+    blocks = re.findall(r"<!-- mine\.py.*?-->\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    assert blocks
+    path = tmp_path / "mine.py"
+    path.write_text("\n\n".join(blocks))
+    body = blocks[0].split("class Seldom:")[1].split("seldom = ")[0]
+    assert len([line for line in body.splitlines() if line.strip()]) <= 12
+    result = heteroselect.run("mnist", method=f"{path}:seldom", settings=SMALL)
+    assert sorted(client for line in result.rounds for client in line["selected"]) == list(range(8))
+    part = heteroselect.run("mnist", settings={**SMALL, "method.select.kind": f"{path}:Seldom"})
+    assert part.model_sha256 == result.model_sha256
 
 
 def test_it_runs_from_the_command_line_and_does_what_it_says(mine: Path, tmp_path: Path) -> None:
@@ -51,21 +82,34 @@ def test_it_runs_from_the_command_line_and_does_what_it_says(mine: Path, tmp_pat
 
 
 def test_the_same_in_python(mine: Path) -> None:
-    result = heteroselect.run("mnist", method=own.load(f"{mine}:seldom"), settings=SMALL)
-    assert sorted(client for line in result.rounds for client in line["selected"]) == list(range(8))
+    named = heteroselect.run("mnist", method=f"{mine}:seldom", settings=SMALL)
+    handed = heteroselect.run("mnist", method=own.method(f"{mine}:seldom"), settings=SMALL)
+    assert named.model_sha256 == handed.model_sha256
+    assert sorted(client for line in handed.rounds for client in line["selected"]) == list(range(8))
 
 
-def test_settings_reach_a_function(mine: Path, tmp_path: Path) -> None:
-    words = ["--set", "method.train.rate=0.01", *sets()]
-    found = call("run", "mnist", "--method", f"{mine}:tunable", "--out", tmp_path / "run", "--quiet", *words)
+def test_settings_reach_its_parts(mine: Path, tmp_path: Path) -> None:
+    words = ["--set", "method.rate.start=0.01", "--set", "method.select.patience=2", *sets()]
+    found = call("run", "mnist", "--method", f"{mine}:seldom", "--out", tmp_path / "run", "--quiet", *words)
     assert found.exit_code == 0, found.output
     assert read_rounds(tmp_path / "run")[-1]["learning_rate"] == pytest.approx(0.005)
+    found = load("mnist", method=f"{mine}:seldom", changes={"method.select.patience": 2, "method.train.steps": 3})
+    assert (found.method.select.patience, found.method.train.steps) == (2, 3)
+    assert found.config.method["select"] == {"kind": "own:Seldom", "patience": 2}
+    with pytest.raises(HeteroSelectError, match=r"method\.select\.patience: allowed is a whole number"):
+        load("mnist", method=f"{mine}:seldom", changes={"method.select.patience": "long"})
 
 
-def test_a_run_of_a_function_is_run_again_from_its_config_and_resumed(mine: Path, tmp_path: Path) -> None:
+def test_kinds_are_crossed_into_it_by_name(mine: Path) -> None:
+    found = load("mnist", method=f"{mine}:plain", changes={"method.compress.kind": "stc"})
+    assert (found.method.name, found.method.memory.kind) == ("plain", "error")
+    assert len(found.brought) == 2
+
+
+def test_a_run_of_it_is_run_again_from_its_config_and_resumed(mine: Path, tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
-    words = ["--method", f"{mine}:tunable", "--quiet"]
-    changes = ["--set", "method.train.rate=0.01", "--set", "simulate.checkpoint_rounds=1", *sets()]
+    words = ["--method", f"{mine}:seldom", "--quiet"]
+    changes = sets(**{"method.rate.start": 0.01, "simulate.checkpoint_rounds": 1})
     assert call("run", "mnist", "--out", first, *words, *changes).exit_code == 0
     assert call("run", first / "config.toml", "--out", second, *words).exit_code == 0
     assert (second / "config.toml").read_bytes() == (first / "config.toml").read_bytes()
@@ -74,8 +118,9 @@ def test_a_run_of_a_function_is_run_again_from_its_config_and_resumed(mine: Path
         if line["round"] == 2:
             raise KeyboardInterrupt
 
-    tunable = own.load(f"{mine}:tunable")
-    heteroselect.run(first / "config.toml", method=tunable, out=third, watch=stop)
+    heteroselect.run(first / "config.toml", method=f"{mine}:seldom", out=third, watch=stop)
+    with pytest.raises(HeteroSelectError, match=r"FILE\.py:NAME"):
+        heteroselect.resume(third)
     assert call("resume", third, *words).exit_code == 0
     ends = {read_summary(path)["model_sha256"] for path in (first, second, third)}
     assert len(ends) == 1
@@ -84,34 +129,35 @@ def test_a_run_of_a_function_is_run_again_from_its_config_and_resumed(mine: Path
     assert "FILE.py:NAME" in str(found.exception)
 
 
-def test_a_setting_that_a_ready_method_cannot_follow_is_refused(mine: Path, tmp_path: Path) -> None:
-    words = ["mnist", "--set", "method.train.steps=2", *sets()]
-    for command in (
-        ["run", *words, "--method", f"{mine}:seldom"],
-        ["compare", *words, "--methods", f"fedavg,{mine}:seldom"],
-    ):
-        found = call(*command, "--out", tmp_path / "run")
-        assert isinstance(found.exception, HeteroSelectError)
-        assert "method.train.steps: it would have no effect beside a ready method" in str(found.exception)
-    assert not (tmp_path / "run").exists()
-
-
 def test_it_is_compared_with_others_and_the_grid_goes_on(mine: Path, tmp_path: Path) -> None:
-    names = ["--methods", f"heteroselect,{mine}:seldom,{mine}:tunable", "--seeds", "1,2", "--out", tmp_path / "grid"]
+    names = ["--methods", f"heteroselect,{mine}:seldom,{mine}:plain", "--seeds", "1,2", "--out", tmp_path / "grid"]
     for _ in range(2):
-        found = call("compare", "mnist", *names, "--quiet", *sets())
+        found = call("compare", "mnist", *names, "--quiet", *sets(**{"method.train.steps": 2}))
         assert found.exit_code == 0, found.output
     table = json.loads((tmp_path / "grid" / "compare.json").read_text())
     assert [(run["method"], run["seed"]) for run in table["runs"]] == [
-        (name, seed) for seed in (1, 2) for name in ("heteroselect", "seldom", "tunable")
+        (name, seed) for seed in (1, 2) for name in ("heteroselect", "seldom", "plain")
     ]
     found = call("compare", "mnist", "--methods", f"{mine}:seldom,{mine.parent}/./{mine.name}:seldom", *sets())
     assert "two of them have one name" in str(found.exception)
 
 
+def test_a_grid_with_a_part_from_a_file_goes_on(mine: Path, tmp_path: Path) -> None:
+    grid = tmp_path / "grid"
+    words = sets(**{"method.select.kind": f"{mine}:Seldom", "method.train.steps": 2})
+    compare = ["compare", "mnist", "--methods", "heteroselect,fedavg", "--seeds", "1", "--out", grid, "--quiet", *words]
+    assert call(*compare).exit_code == 0
+    victim = grid / "fedavg" / "seed-1"
+    kept = read_summary(victim)["model_sha256"]
+    (victim / "summary.json").unlink()  # as if it had been killed before its end
+    found = call(*compare)
+    assert found.exit_code == 0, found.output
+    assert read_summary(victim)["model_sha256"] == kept
+
+
 def test_it_is_marked_as_the_users_own(mine: Path) -> None:
     found = call("methods", f"{mine}:seldom")
-    assert found.exit_code == 0
+    assert found.exit_code == 0, found.output
     assert "seldom: your own" in found.output
     assert "Seldom" in found.output
 
@@ -121,25 +167,38 @@ def test_it_is_marked_as_the_users_own(mine: Path) -> None:
     [
         ("nowhere.py:x", "is not there"),
         ("{mine}:nothing", "has no 'nothing'"),
-        ("{mine}:np", "neither a Method nor a function"),
-        ("{mine}:Cohort", "Cohort"),
+        ("{mine}:np", "is a module; allowed is a Method"),
+        ("{mine}:tunable", "is a function; allowed is a Method"),
+        ("{mine}:Seldom", "allowed is a Method"),
         ("{mine}", "FILE.py:NAME"),
     ],
 )
 def test_what_is_wrong_is_said(mine: Path, name: str, sentence: str) -> None:
-    with pytest.raises((HeteroSelectError, TypeError), match=sentence):
-        method_of(heteroselect.load("mnist"), own.load(name.format(mine=mine)))
+    with pytest.raises(HeteroSelectError, match=sentence):
+        load("mnist", method=name.format(mine=mine))
+
+
+def test_a_whole_method_is_no_part(mine: Path) -> None:
+    with pytest.raises(HeteroSelectError, match=r"method\.select\.kind: .* is a whole Method"):
+        load("mnist", changes={"method.select.kind": f"{mine}:seldom"})
 
 
 def test_a_file_that_fails_is_named(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("1 / 0")
     with pytest.raises(HeteroSelectError, match=r"cannot be read .ZeroDivisionError"):
-        own.load(f"{path}:x")
+        own.method(f"{path}:x")
+
+
+def test_a_name_of_a_published_method_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("from heteroselect import Method\nmine = Method('oort')\n")
+    with pytest.raises(HeteroSelectError, match="'oort' is taken"):
+        heteroselect.run("mnist", method=f"{path}:mine", settings=SMALL)
 
 
 def test_a_file_that_has_changed_is_not_gone_on_with(mine: Path, tmp_path: Path) -> None:
-    out, grid, words = tmp_path / "run", tmp_path / "grid", ["--method", f"{mine}:tunable", "--quiet"]
+    out, grid, words = tmp_path / "run", tmp_path / "grid", ["--method", f"{mine}:seldom", "--quiet"]
     compare = ["compare", "mnist", "--methods", f"{mine}:seldom", "--out", grid, "--quiet", *sets()]
     assert call(*compare).exit_code == 0
 
@@ -147,8 +206,7 @@ def test_a_file_that_has_changed_is_not_gone_on_with(mine: Path, tmp_path: Path)
         if line["round"] == 2:
             raise KeyboardInterrupt
 
-    settings = {**SMALL, "method.source": own.digest(f"{mine}:tunable")}
-    heteroselect.run("mnist", method=own.load(f"{mine}:tunable"), settings=settings, out=out, watch=stop)
+    heteroselect.run("mnist", method=f"{mine}:seldom", settings=SMALL, out=out, watch=stop)
     before = mine.read_text()
     mine.write_text(before + "\n# another rule\n")
     for command, sentence in ((["resume", out, *words], "has changed since"), (compare, "other settings")):

@@ -4,66 +4,87 @@ import tomllib
 
 import pytest
 
-from heteroselect import methods
+import heteroselect
 from heteroselect.errors import HeteroSelectError
+from heteroselect.kinds import KINDS
+from heteroselect.part import declared
 from heteroselect.settings import Config, describe
 from heteroselect.settings.config import load, parse_changes, presets, to_toml
+from heteroselect.settings.method import describe as describe_kinds
 
 
 def loaded(source="mnist", **rest) -> Config:
-    return load(source, methods=methods.SETTINGS, **rest)
+    return load(source, **rest).config
 
 
 def test_defaults_are_the_papers_hyper_parameters():
     config = Config()
     assert (config.clients, config.selected, config.rounds) == (100, 10, 100)
-    score, allocate, train, compress = (
-        config.method.score,
-        config.method.allocate,
-        config.method.train,
-        config.method.compress,
+    method = load({}).method
+    score, allocate, train, compress, memory = (
+        method.score,
+        method.allocate,
+        method.train,
+        method.compress,
+        method.memory,
     )
     assert (score.diversity_weight, score.fairness_weight, score.staleness_weight) == (0.3, 0.2, 0.2)
     assert (score.staleness_gamma, score.batches, score.consensus_keep) == (0.5, 8, 0.9)
     assert (allocate.average, allocate.amplitude, allocate.floor, allocate.minimum) == (0.2, 0.4, 0.08, 0.005)
     assert (train.steps, train.batch, train.momentum, train.proximal, train.clip) == (50, 32, 0.9, 0.1, 2.0)
-    assert (train.rate, train.rate_rule, train.rate_cap) == (0.05, "shared", 0.15)
-    assert (compress.curvature_layers, compress.curvature_exploration) == (3, 0.2)
-    assert (compress.decay_min, compress.decay_max) == (0.85, 0.97)
-    assert (config.method.select.temperature, config.method.aggregate.momentum) == (1.0, 0.5)
+    assert (method.rate.kind, method.rate.start, method.rate.decay) == ("shared", 0.05, 0.5)
+    assert KINDS["rate"]["score"]().cap == 0.15
+    assert (compress.layers, compress.exploration) == (3, 0.2)
+    assert (memory.decay, memory.minimum, memory.maximum) == ("adaptive", 0.85, 0.97)
+    assert (method.select.temperature, method.server.momentum) == (1.0, 0.5)
 
 
 @pytest.mark.parametrize("name", ["mnist", "cifar10", "cifar10-lean", "cifar100", "tinyimagenet"])
 def test_a_preset_survives_being_written_and_read(name):
-    config = loaded(name)
-    assert loaded(tomllib.loads(to_toml(config))) == config
+    first = load(name)
+    again = load(tomllib.loads(to_toml(first.config)))
+    assert (again.config, again.method) == (first.config, first.method)
     assert name in presets()
 
 
 def test_written_settings_are_complete():
     tables = tomllib.loads(to_toml(loaded()))
     assert set(tables) == set(Config.model_fields)
-    assert set(tables["method"]["allocate"]) == set(type(Config().method.allocate).model_fields)
+    assert set(tables["method"]) == {"name", *KINDS}
+    for role, table in tables["method"].items():
+        if role != "name":
+            assert set(table) == {"kind", *declared(KINDS[role][table["kind"]])}, role
+
+
+def test_load_in_python_gives_the_settings():
+    assert heteroselect.load("mnist", method="oort", changes={"seed": 7}) == loaded(method="oort", changes={"seed": 7})
 
 
 def test_a_method_lays_its_settings_over_the_preset():
-    config = loaded("cifar10", method="heteroselect-as-run")
-    assert config.method.name == "heteroselect-as-run"
-    assert config.method.train.rate_rule == "score"
-    assert config.method.allocate.warmup == "allocated"
-    assert config.data.variant == "authors"
-    assert config.data.name == "cifar10"
+    found = load("cifar10", method="heteroselect-as-run")
+    assert found.config.method_name == found.method.name == "heteroselect-as-run"
+    assert found.method.rate.kind == "score"
+    assert found.method.allocate.warmup == "allocated"
+    assert found.config.data.variant == "authors"
+    assert found.config.data.name == "cifar10"
+
+
+def test_what_a_method_says_of_the_data_can_be_left_out_for_a_comparison():
+    assert loaded(method="heteroselect-as-run", shared_data=True).data.variant == "disjoint"
 
 
 def test_a_single_change_beats_the_method():
-    config = loaded(method="heteroselect-as-run", changes={"method.train.rate_rule": "shared"})
-    assert config.method.train.rate_rule == "shared"
+    assert load(method="heteroselect-as-run", changes={"method.rate.kind": "shared"}).method.rate.kind == "shared"
 
 
 def test_a_change_may_be_a_table():
-    config = loaded(method="heteroselect-as-run", changes={"method": {"train": {"steps": 5}}})
-    assert (config.method.name, config.method.train.steps) == ("heteroselect-as-run", 5)
-    assert config.method.train.rate_rule == "score"
+    method = load(method="heteroselect-as-run", changes={"method": {"train": {"steps": 5}}}).method
+    assert (method.name, method.train.steps) == ("heteroselect-as-run", 5)
+    assert method.rate.kind == "score"
+
+
+def test_a_change_may_name_the_method():
+    assert load(changes={"method.name": "oort", "method.select.tired": 3}).method.select.tired == 3
 
 
 def test_an_empty_table_changes_nothing():
@@ -72,26 +93,36 @@ def test_an_empty_table_changes_nothing():
 
 
 def test_a_file_beats_the_method_it_names_itself():
-    config = loaded({"method": {"name": "heteroselect-as-run", "train": {"rate_rule": "shared"}}})
-    assert config.method.train.rate_rule == "shared"
-    assert config.method.compress.rounding == "floor"
+    method = load({"method": {"name": "heteroselect-as-run", "rate": {"kind": "shared"}}}).method
+    assert method.rate.kind == "shared"
+    assert method.compress.rounding == "floor"
 
 
 def test_changing_the_method_of_a_complete_file_takes_the_old_ones_settings_back():
-    complete = tomllib.loads(to_toml(loaded(method="heteroselect-as-run", changes={"method.train.steps": 7})))
-    config = loaded(complete, method="heteroselect")
-    assert config == loaded(changes={"method.train.steps": 7})
+    """Of the method nothing is left; what the old one said of the data goes with it, and the rest of the run stays."""
+    changes = {"method.train.steps": 7, "rounds": 9}
+    complete = tomllib.loads(to_toml(loaded(method="heteroselect-as-run", changes=changes)))
+    assert loaded(complete, method="heteroselect") == loaded(changes={"rounds": 9})
+    assert loaded(complete, method="oort") == loaded(method="oort", changes={"rounds": 9})
+
+
+def test_a_file_of_the_first_format_is_refused():
+    with pytest.raises(HeteroSelectError, match=r"version 0\.1\.0"):
+        loaded({"rounds": 5, "method": {"base": "heteroselect", "name": "heteroselect"}})
+    with pytest.raises(HeteroSelectError, match="version"):
+        loaded({"version": 1})
 
 
 @pytest.mark.parametrize(
     ("pair", "value"),
     [
         ("rounds=50", 50),
-        ("method.train.rate=0.1", 0.1),
+        ("method.rate.start=0.1", 0.1),
         ("data.augment=false", False),
         ("data.partition=iid", "iid"),
         ('data.partition="iid"', "iid"),
         ("data.name=some/file.npz", "some/file.npz"),
+        ("method.select.kind=mine.py:Seldom", "mine.py:Seldom"),
         ("data.dir=a=b", "a=b"),
     ],
 )
@@ -117,49 +148,25 @@ def test_a_change_needs_a_key_and_a_value(pair):
         ({"method.allocate.average": 0}, "method.allocate.average", "a number > 0 and ≤ 1"),
         ({"method.allocate.average": 1.5}, "method.allocate.average", "a number > 0 and ≤ 1"),
         ({"method.allocate.minimum": 0.0}, "method.allocate.minimum", "a number > 0 and ≤ 1"),
-        ({"method.allocate.rule": "fair"}, "method.allocate.rule", "adaptive, uniform or waterfill"),
-        ({"method.train.rate": float("nan")}, "method.train.rate", "a number > 0"),
+        ({"method.allocate.kind": "fair"}, "method.allocate.kind", "all, uniform, score, waterfill"),
+        ({"method.rate.start": float("nan")}, "method.rate.start", "a number > 0"),
         ({"method.train.foo": 1}, "method.train.foo", "batch, momentum"),
+        ({"method.trian.steps": 1}, "method.trian.steps", "score, select"),
+        ({"method.train": 1}, "method.train", "method.train.kind"),
+        ({"method.train.steps.x": 1}, "method.train.steps.x", "no such setting"),
+        ({"method.memory.minimum": 0.99}, "method.memory.minimum", "at most the maximum, which is 0.97"),
+        ({"method.memory.decay": "quick"}, "method.memory.decay", "adaptive or static"),
         ({"nothing": 1}, "nothing", "clients, selected, rounds"),
         ({"rounds.x": 1}, "rounds", "a whole number"),
         ({"rounds": True}, "rounds", "a whole number"),
-        ({"method.train.rate": True}, "method.train.rate", "a number > 0"),
+        ({"method.rate.start": True}, "method.rate.start", "a number > 0"),
+        ({"method.train.steps": 2.5}, "method.train.steps", "a whole number ≥ 1"),
         (
             {"method.score.mode": "candidates", "method.score.candidates": 5},
             "method.score.candidates",
             "at least selected",
         ),
         ({"world.downlink_min_mbps": 26}, "world", "downlink_max_mbps"),
-        ({"method.compress.kind": "qsgd"}, "method.compress", "memory must be none with qsgd"),
-        ({"method.compress.kind": "wangni"}, "method.compress", "memory must be none with wangni"),
-        (
-            {"method.compress.kind": "randomk", "method.compress.randomk_scaled": True},
-            "method.compress",
-            "memory must be none with randomk",
-        ),
-        (
-            {"method.compress.kind": "sign", "method.compress.sign_scale": "step"},
-            "method.compress",
-            "memory must be none with signs of a fixed step",
-        ),
-        (
-            {"method.compress.kind": "stc", "method.compress.values": "uniform4"},
-            "method.compress",
-            "values must be float32 with kind stc",
-        ),
-        (
-            {"method.compress.kind": "sign", "method.compress.memory": "momentum"},
-            "method.compress",
-            "memory must not be momentum with kind sign",
-        ),
-        ({"method.compress.kind": "terngrad", "method.compress.memory": "ef21"}, "method.compress", "must be none"),
-        ({"method.compress.memory": "ef21"}, "method", "aggregate.weights must be everybody"),
-        ({"method.aggregate.weights": "everybody"}, "method", "with compress.memory ef21 only"),
-        (
-            {"method.compress.memory": "ef21", "method.aggregate.weights": "everybody"},
-            "method",
-            "aggregate.momentum must be 0",
-        ),
         ({"world.faults.missing": 0.6, "world.faults.nan": 0.6}, "world.faults", "sum to at most 1"),
         ({"world.faults.late_factor": 0.5}, "world.faults.late_factor", "a number ≥ 1"),
         ({"simulate.store": "tape"}, "simulate.store", "memory or disk"),
@@ -209,7 +216,11 @@ def test_an_unknown_method(where):
 
 def test_every_setting_is_described():
     listed = {setting.key: setting for setting in describe()}
-    assert listed["method.allocate.average"].allowed == "a number > 0 and ≤ 1"
-    assert listed["method.train.steps"].default == 50
     assert listed["data.augment"].allowed == "true or false"
-    assert all(setting.meaning for setting in listed.values())
+    assert not any(key.startswith("method.") for key in listed), "those of a method are declared by its parts"
+    of_parts = {(kind, setting.key): setting for _, kind, settings in describe_kinds() for setting in settings}
+    assert of_parts["score", "method.allocate.average"].allowed == "a number > 0 and ≤ 1"
+    assert of_parts["sgd", "method.train.steps"].default == 50
+    assert all(setting.meaning and setting.allowed for setting in (*listed.values(), *of_parts.values()))
+    assert {role for role, _, _ in describe_kinds()} == set(KINDS)
+    assert {role for role, _, _ in describe_kinds("select")} == {"select"}

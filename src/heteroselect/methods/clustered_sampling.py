@@ -1,19 +1,16 @@
 """Clustered sampling: one client from each of m groups of similar ones, without bias.
 
-Fraboni, Vidal, Kameni, Lorenzi, "Clustered sampling: Low-variance and improved representativity for clients
-selection in federated learning", ICML 2021. By similarity of the last updates, or by size (method.options.by=size).
+By similarity of the last updates, or by size (`method.select.by`).
 """
 
-from dataclasses import replace
-from typing import Any
-
+from heteroselect.aggregate import ByShare
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.select.clustered import Clustered
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
+from heteroselect.select import Clustered
 
-SETTINGS: dict[str, Any] = {**parts.PLAIN, "method.aggregate.weights": "share"}
-
-
-def build(settings: MethodSettings) -> Method:
-    return replace(parts.assemble(settings), select=parts.tuned(Clustered(), settings), needs=frozenset({"uploads"}))
+ENTRY = Entry(
+    Method("clustered-sampling", select=Clustered(), weigh=ByShare()),
+    summary="one client from each of m groups of similar ones, without bias",
+    paper='Fraboni, Vidal, Kameni, Lorenzi, "Clustered sampling: Low-variance and improved representativity for clients selection in federated learning", ICML 2021',
+    year=2021,
+)

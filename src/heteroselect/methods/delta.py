@@ -1,19 +1,14 @@
-"""DELTA: clients drawn by how far their updates are from the mean, and weighed by one over that chance.
+"""DELTA: clients drawn by how far their updates are from the mean, and weighed by one over that chance."""
 
-Wang, Xu, Xu, Xiang, Chen, Ding, Wang, "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023.
-Clients do not report the variance of their mini-batches, which the rule would weigh by 1/(4H): it counts as nought.
-"""
-
-from dataclasses import replace
-from typing import Any
-
+from heteroselect.aggregate import ByShare
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.select.delta import Delta
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
+from heteroselect.select import Delta
 
-SETTINGS: dict[str, Any] = {**parts.PLAIN, "method.aggregate.weights": "share"}
-
-
-def build(settings: MethodSettings) -> Method:
-    return replace(parts.assemble(settings), select=parts.tuned(Delta(), settings), needs=frozenset({"uploads"}))
+ENTRY = Entry(
+    Method("delta", select=Delta(), weigh=ByShare()),
+    summary="clients drawn by how far their updates are from the mean",
+    paper='Wang, Xu, Xu, Xiang, Chen, Ding, Wang, "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023',
+    year=2023,
+    leaves_out="the variance of mini-batches, which clients do not report: it counts as 0",
+)

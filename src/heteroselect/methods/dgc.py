@@ -1,27 +1,25 @@
 """Deep gradient compression: one coordinate in a hundred, momentum corrected and masked, with a warm-up.
 
-Lin, Han, Mao, Wang, Dally, "Deep gradient compression: Reducing the communication bandwidth for distributed
-training", ICLR 2018. A round takes the place of a step; the warm-up is five rounds. The momentum of 0.9 grows stale
-while a client is not selected. It starts slowly: above 80 % on MNIST after 10 rounds.
+A round takes the place of a step; the warm-up is five rounds. The momentum of 0.9 grows stale while a client is not
+selected.
 """
 
-from dataclasses import replace
-from typing import Any
-
+from heteroselect.aggregate import Equal
+from heteroselect.allocate import UniformShare
+from heteroselect.compress import MomentumMemory, TopK
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.select.uniform import Uniform
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
 
-SETTINGS: dict[str, Any] = {
-    **parts.SPARSE,
-    "method.allocate.average": 0.01,
-    "method.allocate.warmup": "ramp",
-    "method.allocate.warmup_rounds": 5,
-    "method.compress.memory": "momentum",
-    "method.aggregate.weights": "uniform",
-}
-
-
-def build(settings: MethodSettings) -> Method:
-    return replace(parts.assemble(settings), select=Uniform())
+ENTRY = Entry(
+    Method(
+        "dgc",
+        allocate=UniformShare(average=0.01, warmup="ramp", warmup_rounds=5),
+        memory=MomentumMemory(),
+        compress=TopK(),
+        weigh=Equal(),
+    ),
+    summary="one coordinate in a hundred, momentum corrected and masked, with a warm-up",
+    paper='Lin, Han, Mao, Wang, Dally, "Deep gradient compression: Reducing the communication bandwidth for distributed training", ICLR 2018',
+    year=2018,
+    leaves_out="gradient clipping at the server",
+)

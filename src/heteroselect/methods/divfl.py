@@ -1,22 +1,18 @@
-"""DivFL: the m clients whose updates best stand for everybody's.
+"""DivFL: the m clients whose updates best stand for those of everybody.
 
-Balakrishnan, Li, Zhou, Himayat, Smith, Bilmes, "Diverse client selection for federated learning via submodular
-maximization", ICLR 2022. Clients never heard come first, in the place of the paper's round in which all send a
-gradient; weights are the paper's cluster sizes.
+Clients never selected come first, in the place of the paper's round in which all send a gradient; weights are the
+paper's cluster sizes.
 """
 
-from dataclasses import replace
-from typing import Any
-
+from heteroselect.aggregate import ByShare
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.select.facility import Facility
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
+from heteroselect.select import DivFL
 
-SETTINGS: dict[str, Any] = {**parts.PLAIN, "method.aggregate.weights": "share"}
-
-
-def build(settings: MethodSettings) -> Method:
-    return replace(
-        parts.assemble(settings), select=parts.tuned(Facility(unseen="first"), settings), needs=frozenset({"uploads"})
-    )
+ENTRY = Entry(
+    Method("divfl", select=DivFL(), weigh=ByShare()),
+    summary="the m clients whose updates best stand for those of everybody",
+    paper='Balakrishnan, Li, Zhou, Himayat, Smith, Bilmes, "Diverse client selection for federated learning via submodular maximization", ICLR 2022',
+    year=2022,
+    leaves_out="the first round in which all clients send a gradient",
+)

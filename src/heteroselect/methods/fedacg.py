@@ -1,24 +1,16 @@
 """FedACG: FedAvg whose clients start from where the server's momentum is about to carry the model.
 
-Kim, Kim, Han, "Communication-efficient federated learning with accelerated client gradient", CVPR 2024. Its second
-part, a penalty on leaving the starting point, is `method.train.proximal`.
+Its second part, a penalty on leaving the starting point, is `method.train.proximal`.
 """
 
-from dataclasses import replace
-from typing import Any
-
+from heteroselect.aggregate import LookAhead
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.select.uniform import Uniform
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
+from heteroselect.train import SGD
 
-SETTINGS: dict[str, Any] = {
-    **parts.PLAIN,
-    "method.aggregate.lookahead": True,
-    "method.aggregate.momentum": 0.85,
-    "method.train.proximal": 0.01,
-}
-
-
-def build(settings: MethodSettings) -> Method:
-    return replace(parts.assemble(settings), select=Uniform())
+ENTRY = Entry(
+    Method("fedacg", train=SGD(proximal=0.01), server=LookAhead(0.85)),
+    summary="clients start from where the server's momentum is about to carry the model",
+    paper='Kim, Kim, Han, "Communication-efficient federated learning with accelerated client gradient", CVPR 2024',
+    year=2024,
+)

@@ -1,21 +1,13 @@
-"""FedAdam: an adaptive step at the server.
+"""FedAdam: an adaptive step at the server."""
 
-Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, "Adaptive federated optimization", ICLR 2021.
-"""
-
-from dataclasses import replace
-from typing import Any
-
-from heteroselect.aggregate.adaptive import Adaptive
+from heteroselect.aggregate import Adaptive
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.select.uniform import Uniform
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
 
-SETTINGS: dict[str, Any] = dict(parts.PLAIN)
-
-
-def build(settings: MethodSettings) -> Method:
-    return replace(
-        parts.assemble(settings), select=Uniform(), server=parts.tuned(Adaptive("adam", rate=0.03), settings)
-    )
+ENTRY = Entry(
+    Method("fedadam", server=Adaptive("adam", rate=0.03)),
+    summary="an adaptive step at the server",
+    paper='Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, "Adaptive federated optimization", ICLR 2021',
+    year=2021,
+    leaves_out="the bias correction, as the paper does",
+)

@@ -1,23 +1,15 @@
 """FedCS: as many clients as fit into a deadline, the quickest first.
 
-Nishio, Yonetani, "Client selection for federated learning with heterogeneous resources in mobile edge", ICC 2019.
 Twice as many candidates are asked as there are places, and with a link for each client all uploads run at once.
 """
 
-from dataclasses import replace
-from typing import Any
-
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.select.fedcs import FedCS
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
+from heteroselect.select import FedCS
 
-SETTINGS: dict[str, Any] = dict(parts.PLAIN)
-
-
-def build(settings: MethodSettings) -> Method:
-    return replace(
-        parts.assemble(settings),
-        select=parts.tuned(FedCS(uploads="parallel", factor=2), settings),
-        needs=frozenset({"links"}),
-    )
+ENTRY = Entry(
+    Method("fedcs", select=FedCS()),
+    summary="as many clients as fit into a deadline, the quickest first",
+    paper='Nishio, Yonetani, "Client selection for federated learning with heterogeneous resources in mobile edge", ICC 2019',
+    year=2019,
+)

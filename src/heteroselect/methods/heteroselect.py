@@ -1,31 +1,51 @@
-"""HeteRo-Select: one informativeness score decides who speaks, how much, and how loudly.
+"""HeteRo-Select: one informativeness score decides who takes part, how much each sends, and how much it counts.
 
-Masud, Jahin, Hasan, "HeteRo-Select: Informativeness as the Participation Driver in Heterogeneous Federated
-Learning". `heteroselect` is the paper's text with its recommended shared learning rate. `heteroselect-as-run`
-is what produced the authors' logs and Table I: the same parts with the settings below.
+`heteroselect` is the paper's text with its recommended shared learning rate; `heteroselect-as-run` has the settings
+behind the authors' logs and Table I.
 """
 
-from typing import Any
+from dataclasses import replace
 
+from heteroselect.aggregate import ByScore, Calibration, ServerMomentum
+from heteroselect.allocate import ScoreShare
+from heteroselect.compress import Curvature, ErrorMemory
 from heteroselect.method import Method
-from heteroselect.methods import parts
-from heteroselect.settings import MethodSettings
+from heteroselect.methods.entry import Entry
+from heteroselect.score import Informativeness
+from heteroselect.select import Softmax
+from heteroselect.train import SGD, ScoreRate
 
-PAPER = "Masud, Jahin, Hasan: HeteRo-Select"
+PAPER = 'Masud, Jahin, Hasan, "HeteRo-Select: Informativeness as the Participation Driver in Heterogeneous Federated Learning"'
 
-AS_RUN: dict[str, Any] = {
-    "data.variant": "authors",
-    "method.score.augmented": True,
-    "method.score.constant": 1.0,
-    "method.score.fairness_start": 1.0,
-    "method.score.raw_staleness": True,
-    "method.allocate.warmup": "allocated",
-    "method.train.rate_rule": "score",
-    "method.compress.rounding": "floor",
-    "method.aggregate.calibration_split": "in-turn",
-}
+HETEROSELECT = Method(
+    "heteroselect",
+    score=Informativeness(),
+    select=Softmax(),
+    allocate=ScoreShare(),
+    train=SGD(proximal=0.1),
+    memory=ErrorMemory(),
+    compress=Curvature(),
+    weigh=ByScore(),
+    server=ServerMomentum(),
+)
 
+AS_RUN = replace(
+    HETEROSELECT,
+    name="heteroselect-as-run",
+    score=Informativeness(augmented=True, constant=1.0, fairness_start=1.0, raw_staleness=True),
+    allocate=ScoreShare(warmup="allocated"),
+    rate=ScoreRate(),
+    compress=Curvature(rounding="floor"),
+    calibrate=Calibration(split="in-turn"),
+)
 
-def build(settings: MethodSettings) -> Method:
-    """Every part as the settings say, whose defaults are the paper's."""
-    return parts.assemble(settings)
+ENTRIES = (
+    Entry(HETEROSELECT, summary="the paper's text, with its recommended shared rate", paper=PAPER, year=2025),
+    Entry(
+        AS_RUN,
+        summary="what produced the authors' logs and Table I",
+        paper=PAPER,
+        year=2025,
+        settings={"data.variant": "authors"},
+    ),
+)

@@ -1,11 +1,12 @@
 """From presets, files and the command line to checked settings: TOML in, TOML out.
 
-`load` lays a preset or file, a method's own settings and the user's changes over the defaults; whatever is
-wrong is said in one sentence that names the setting and what is allowed.
+`load` lays a preset or file, a method and the user's changes over the defaults; whatever is wrong is said in one
+sentence that names the setting and what is allowed.
 """
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,8 +14,12 @@ from typing import Any, NoReturn
 import tomli_w
 from pydantic import BaseModel, ValidationError
 
+from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
-from heteroselect.settings import Config, PaperRow, allowed, find
+from heteroselect.method import Method
+from heteroselect.settings import own
+from heteroselect.settings.method import changed
+from heteroselect.settings.schema import VERSION, Config, PaperRow, allowed, find
 
 
 def to_toml(config: Config) -> str:
@@ -29,43 +34,126 @@ def presets() -> dict[str, dict[str, Any]]:
     return {name: tomllib.loads(file.read_text(encoding="utf-8")) for name, file in sorted(files.items())}
 
 
-def load(
-    source: str | Path | Mapping[str, Any] = "mnist",
-    *,
-    methods: Mapping[str, Mapping[str, Any]],
-    method: str | None = None,
-    changes: Mapping[str, Any] | None = None,
-    own: bool = False,
-) -> Config:
-    """A preset, a TOML file or a mapping, with a method's settings and single changes laid over it.
+@dataclass(frozen=True)
+class Loaded:
+    """Checked settings, the method they are of, and what the kinds that were chosen brought with them."""
 
-    `methods` maps each known name to its settings (dotted keys). A method named by the source itself gives
-    way to what the source says; a method named here (the command line) overrides the source. The settings of a
-    method of the user's `own` are those of the method that it is based on.
+    config: Config
+    method: Method
+    brought: tuple[str, ...] = ()
+
+
+def load(
+    source: str | Path | Mapping[str, Any] | Config = "mnist",
+    *,
+    method: str | Method | None = None,
+    changes: Mapping[str, Any] | None = None,
+    shared_data: bool = False,
+) -> Loaded:
+    """A preset, a TOML file, a mapping or a Config, with a method and single changes laid over it.
+
+    A method named by the source gives way to what the source says of the run; a method named here (the command line)
+    overrides it. What a hand-written source says of single parts stays on top of either. `shared_data` leaves out what
+    a method says about the data, for runs that are compared.
     """
-    tables = source if isinstance(source, Mapping) else _read(source)
-    flat = flatten(tables)
-    if own and flat.get("method.name") not in methods:
-        flat["method.name"] = flat.pop("method.base", "") or "heteroselect"
-    named = str(flat.get("method.name", "heteroselect"))
-    for name in filter(None, (named, method)):
-        if name not in methods:
-            more = ", and the file that it is in, FILE.py:NAME" if flat.get("method.base") else ""
-            raise HeteroSelectError(f"method: no method {name!r}; allowed are {', '.join(sorted(methods))}{more}.")
-    if method is None or method == named:
-        flat = {**methods[named], **flat}
-    else:
-        flat = {key: value for key, value in flat.items() if key not in methods[named]} | dict(methods[method])
-        flat["method.name"] = method
-    flat |= flatten(changes or {})
+    flat, given = flatten(_tables(source)), flatten(changes or {})
+    _refuse_old(flat)
+    written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
+    theirs, mine = _of_method(flat), _of_method(given)
+    given_name = mine.pop("name", None)
+    method = given_name if method is None else method
+    named, base, more = _base(method, theirs)
+    if written and named != theirs.get("name", named):
+        before = methods.REGISTRY[str(theirs["name"])].settings if theirs["name"] in methods.REGISTRY else {}
+        flat, theirs = {key: value for key, value in flat.items() if key not in before}, {}
+    theirs.pop("name", None)
+    digest = theirs.pop("source", None)
+    if digest is not None and isinstance(method, str) and own.is_path(method):
+        own.refuse_changed(method, str(digest))
+    _name_again(theirs, mine)
+    layers = [theirs] if written else []
+    chosen = changed(base, *layers, given=mine if written else {**theirs, **mine})
+    if shared_data:
+        more = {key: value for key, value in more.items() if not key.startswith("data.")}
+    settings = {**flat, **more} if method is not None else {**more, **flat}
+    table = {
+        **chosen.table,
+        **({"source": own.digest(method)} if isinstance(method, str) and own.is_path(method) else {}),
+    }
     try:
-        config = Config.model_validate(_nest(flat))
+        config = Config.model_validate({**_nest({**settings, **given}), "method": table})
     except ValidationError as error:
         _explain(error)
-    for key in flatten(changes or {}):
+    for key in given:
         if key in ONLY_WITH:
             _refuse_alone(key, config)
-    return config
+    _refuse_few_candidates(config, chosen.method)
+    return Loaded(config, chosen.method, chosen.brought)
+
+
+def _tables(source: str | Path | Mapping[str, Any] | Config) -> Mapping[str, Any]:
+    if isinstance(source, Config):
+        return source.model_dump(exclude_none=True)
+    return source if isinstance(source, Mapping) else _read(source)
+
+
+def _of_method(flat: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings of the method out of all settings, their keys without `method.`."""
+    keys = [key for key in flat if key.startswith("method.")]
+    return {key.removeprefix("method."): flat.pop(key) for key in keys}
+
+
+def _base(method: Any, theirs: Mapping[str, Any]) -> tuple[str, Method, Mapping[str, Any]]:
+    """The method that settings are laid over: its name, itself, and what it says of the run."""
+    if isinstance(method, Method):
+        _refuse_taken_name(method)
+        return method.name, method, {}
+    name = str(theirs.get("name", "heteroselect") if method is None else method)
+    if own.is_path(name) and method is None:
+        raise HeteroSelectError(f"method.name: {name} is code of your own; name its file yourself, --method {name}.")
+    if own.is_path(name):
+        found = own.method(name)
+        _refuse_taken_name(found)
+        return found.name, found, {}
+    if name not in methods.REGISTRY and "source" in theirs:
+        raise HeteroSelectError(
+            f"method: {name!r} is a method of your own; name the file it is in, --method FILE.py:NAME."
+        )
+    return name, methods.get(name), methods.REGISTRY[name].settings
+
+
+def _refuse_taken_name(method: Method) -> None:
+    """A method of one's own does not go by the name of a published one."""
+    if method.name in methods.REGISTRY and method != methods.REGISTRY[method.name].method:
+        raise HeteroSelectError(f"method: {method.name!r} is taken; allowed is any other name for one of your own.")
+
+
+def _name_again(theirs: dict[str, Any], mine: dict[str, Any]) -> None:
+    """A configuration does not get to run a file: whoever runs it has to name the file."""
+    for key, kind in [(key, kind) for key, kind in theirs.items() if key.endswith(".kind") and own.is_path(str(kind))]:
+        if key not in mine:
+            raise HeteroSelectError(
+                f"method.{key}: {kind} is code of your own; name its file again, --set method.{key}=FILE.py:NAME."
+            )
+        if own.is_path(str(mine[key])):
+            theirs[key] = mine.pop(key)
+        else:  # another kind takes its place, and its settings go with it
+            for other in [other for other in theirs if other.startswith(key.removesuffix("kind"))]:
+                del theirs[other]
+
+
+def _refuse_old(flat: Mapping[str, Any]) -> None:
+    if "version" not in flat and "method.base" in flat:
+        raise HeteroSelectError(
+            f"config: it was written by version 0.1.0 of this package; allowed is version {VERSION} of the format. "
+            "Runs of 0.1.0 can be shown and reported, not run again or resumed."
+        )
+
+
+def _refuse_few_candidates(config: Config, method: Method) -> None:
+    score = method.score
+    if getattr(score, "mode", "") == "candidates" and getattr(score, "candidates", config.selected) < config.selected:
+        raise HeteroSelectError(f"method.score.candidates: allowed is at least selected, which is {config.selected}.")
 
 
 ONLY_WITH = {

@@ -1,0 +1,81 @@
+"""The kinds of parts that can be chosen by name, role by role: `method.select.kind = "oort"`."""
+
+from typing import Any
+
+from heteroselect import aggregate, allocate, compress, score, select, train
+
+_SHIPPED: dict[str, tuple[type, ...]] = {
+    "score": (score.NoScore, score.Informativeness),
+    "select": (
+        select.Uniform,
+        select.Everybody,
+        select.Softmax,
+        select.PowerOfChoice,
+        select.Oort,
+        select.DivFL,
+        select.FedCG,
+        select.FedCS,
+        select.AdaSample,
+        select.Clustered,
+        select.Delta,
+    ),
+    "choose": (select.SendAll, select.OptimalSampling),
+    "allocate": (
+        allocate.All,
+        allocate.UniformShare,
+        allocate.ScoreShare,
+        allocate.Waterfill,
+        allocate.FlexCom,
+        allocate.OptRate,
+        allocate.FedCG,
+    ),
+    "rate": (train.SharedRate, train.ScoreRate),
+    "work": (train.EqualSteps, train.DeviceSteps),
+    "train": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL),
+    "memory": (compress.NoMemory, compress.ErrorMemory, compress.EF21, compress.MomentumMemory),
+    "compress": (
+        compress.Everything,
+        compress.TopK,
+        compress.Curvature,
+        compress.RandomK,
+        compress.Threshold,
+        compress.Wangni,
+        compress.QSGD,
+        compress.TernGrad,
+        compress.Sign,
+        compress.STC,
+        compress.Drive,
+    ),
+    "values": (compress.Float32, compress.Float16, compress.BFloat16, compress.UniformValues),
+    "weigh": (
+        aggregate.ByData,
+        aggregate.Equal,
+        aggregate.ByScore,
+        aggregate.Inverse,
+        aggregate.OneOfAll,
+        aggregate.ByShare,
+        aggregate.FedNova,
+    ),
+    "aggregate": (
+        aggregate.Mean,
+        aggregate.Median,
+        aggregate.TrimmedMean,
+        aggregate.GeometricMedian,
+        aggregate.MultiKrum,
+    ),
+    "server": (
+        aggregate.ServerSGD,
+        aggregate.ServerMomentum,
+        aggregate.LookAhead,
+        aggregate.Adaptive,
+        aggregate.Running,
+        aggregate.Majority,
+    ),
+    "screen": (aggregate.Screen,),
+    "calibrate": (aggregate.Calibration,),
+}
+
+KINDS: dict[str, dict[str, Any]] = {
+    role: {str(vars(kind)["kind"]): kind for kind in kinds} for role, kinds in _SHIPPED.items()
+}
+"""role → name → class"""

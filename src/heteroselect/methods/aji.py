@@ -1,0 +1,21 @@
+"""Gradient dropping: all coordinates above a threshold that a sample gives, with an error memory."""
+
+from heteroselect.aggregate import Equal
+from heteroselect.allocate import UniformShare
+from heteroselect.compress import ErrorMemory, Threshold
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+
+ENTRY = Entry(
+    Method(
+        "aji",
+        allocate=UniformShare(average=0.01),
+        memory=ErrorMemory("static", static=1.0),
+        compress=Threshold(),
+        weigh=Equal(),
+    ),
+    summary="all coordinates above a threshold that a sample gives, with an error memory",
+    paper='Aji, Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017',
+    year=2017,
+    leaves_out="one threshold per layer: it is one for the whole model",
+)

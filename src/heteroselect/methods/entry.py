@@ -1,0 +1,24 @@
+"""What is known of a published method beside its parts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from heteroselect.method import Method
+
+STAR = "* the rule is a reconstruction from the paper's abstract"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method with its paper. The rule is that of its authors, or a `reconstruction` where the text of their paper was
+    not at hand; `leaves_out` says what of the paper is missing here. `settings` are settings of the run that belong to
+    it, with dotted keys."""
+
+    method: Method
+    summary: str
+    paper: str
+    year: int
+    leaves_out: str = ""
+    reconstruction: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,20 @@
+"""Random-κ with memory: a random fifth of the coordinates, and an error memory that keeps the rest."""
+
+from heteroselect.aggregate import Equal
+from heteroselect.allocate import UniformShare
+from heteroselect.compress import ErrorMemory, RandomK
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+
+ENTRY = Entry(
+    Method(
+        "random-k",
+        allocate=UniformShare(),
+        memory=ErrorMemory("static", static=1.0),
+        compress=RandomK(),
+        weigh=Equal(),
+    ),
+    summary="a random part of the coordinates, and an error memory that keeps the rest",
+    paper='Stich, Cordonnier, Jaggi, "Sparsified SGD with memory", NeurIPS 2018',
+    year=2018,
+)

@@ -1,0 +1,14 @@
+"""TernGrad: uniform clients, each coordinate sent as −s, 0 or +s at random, without bias but for the clipping."""
+
+from heteroselect.aggregate import Equal
+from heteroselect.compress import TernGrad
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+
+ENTRY = Entry(
+    Method("terngrad", compress=TernGrad(), weigh=Equal()),
+    summary="each coordinate as −s, 0 or +s at random",
+    paper='Wen, Xu, Yan, Wu, Wang, Chen, Li, "TernGrad: Ternary gradients to reduce communication in distributed deep learning", NeurIPS 2017',
+    year=2017,
+    leaves_out="scales shared by all clients",
+)

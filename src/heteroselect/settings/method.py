@@ -1,0 +1,178 @@
+"""A method written down: per role a kind and its settings, as in
+
+    [method.select]
+    kind = "oort"
+    penalty = 2.0
+
+`table` writes a method down and `changed` makes one from another with single settings changed. Both know nothing of any
+method: all they say comes from the declarations of the parts.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.kinds import KINDS
+from heteroselect.method import Method, conflicts, kind_of, naming
+from heteroselect.part import SettingError, declared, values
+from heteroselect.settings import own
+from heteroselect.settings.schema import Setting
+
+Parts = dict[str, Any]
+NOTED = ("kind", "source")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A method, how it is written down, and what the kinds that were chosen brought with them."""
+
+    method: Method
+    table: dict[str, Any]
+    brought: tuple[str, ...] = ()
+
+
+def table(method: Method, named: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The method written down; `named` has the kinds of parts that come from a user's file, FILE.py:NAME, and their
+    checksums are noted."""
+    found: dict[str, Any] = {"name": method.name}
+    for role, part in method.parts():
+        kind = (named or {}).get(role)
+        written = {name: "none" if value is None else value for name, value in values(part).items()}
+        noted = {"source": own.digest(kind)} if kind else {}
+        found[role] = {"kind": kind or kind_of(part), **noted, **written}
+    return found
+
+
+def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) -> Chosen:
+    """`base` with settings laid over it, layer by layer and then those `given` by the user; keys as in `select.kind`.
+
+    A kind that the user chose brings what its paper needs in other roles, where the user said nothing of these and they
+    are as plain as can be, or cannot work with it.
+    """
+    parts: Parts = dict(base.parts())
+    named: dict[str, str] = {}
+    asked = _by_role(given)
+    for layer in (*map(_by_role, layers), {role: _only_kind(settings) for role, settings in asked.items()}):
+        for role, settings in layer.items():
+            parts[role] = _part(role, parts[role], settings, named)
+    brought = tuple(_bring(parts, asked))
+    for role, settings in asked.items():
+        fields = {name: value for name, value in settings.items() if name not in NOTED}
+        parts[role] = _part(role, parts[role], fields, named)
+    method = replace(base, **parts)
+    return Chosen(method, table(method, named), brought)
+
+
+def describe(role: str = "") -> Iterator[tuple[str, str, list[Setting]]]:
+    """Per role and kind: its settings, as declared."""
+    for name, kinds in KINDS.items():
+        for kind, made in kinds.items() if role in ("", name) else ():
+            settings = [
+                Setting(f"method.{name}.{one.name}", one.default, one.allowed, one.meaning)
+                for one in declared(made).values()
+            ]
+            yield name, kind, settings
+
+
+def _by_role(layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for key, value in layer.items():
+        role, dot, name = key.partition(".")
+        if role not in KINDS:
+            allowed = ", ".join(["name", *KINDS])
+            raise HeteroSelectError(f"method.{key}: there is no role {role!r}; allowed are {allowed}.")
+        if not dot:
+            raise HeteroSelectError(
+                f"method.{role}: allowed is a group with a kind, as in method.{role}.kind, not {value!r}."
+            )
+        found.setdefault(role, {})[name] = value
+    return found
+
+
+def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, str]) -> Any:
+    """The part of a role with settings laid over it: another kind first, and then its fields."""
+    wanted = dict(settings)
+    kind, source = wanted.pop("kind", None), wanted.pop("source", None)
+    if kind is not None and kind != kind_of(present):
+        present = _of_kind(role, kind, present)
+        named.pop(role, None)
+        if own.is_path(str(kind)):
+            named[role] = str(kind)
+    if source is not None and role in named:
+        own.refuse_changed(named[role], source, f"method.{role}.kind")
+    known = declared(type(present))
+    found = {}
+    for name, value in wanted.items():
+        if name not in known:
+            allowed = ", ".join(["kind", *known])
+            raise HeteroSelectError(
+                f"method.{role}.{name}: {kind_of(present)} has no such setting; allowed are {allowed}."
+            )
+        try:
+            found[name] = known[name].checked(value)
+        except SettingError as error:
+            raise HeteroSelectError(f"method.{role}.{error}.") from None
+    with naming(role):
+        return replace(present, **found) if found else present
+
+
+def _only_kind(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name in NOTED}
+
+
+def _of_kind(role: str, kind: Any, present: Any) -> Any:
+    """A part of this kind. What it `carries` it takes from the part that was there: the schedule of an allocator, the
+    steps of a solver."""
+    if own.is_path(str(kind)):
+        with naming(role):
+            made = own.part(str(kind), f"method.{role}.kind")
+    elif kind in KINDS[role]:
+        made = KINDS[role][kind]()
+    elif str(kind).startswith("own:"):
+        raise HeteroSelectError(
+            f"method.{role}.kind: {kind} is a part of your own; hand it over again (method=…), or name its file, "
+            "FILE.py:NAME."
+        )
+    else:
+        allowed = ", ".join(KINDS[role])
+        raise HeteroSelectError(
+            f"method.{role}.kind: allowed are {allowed}, or your own as FILE.py:NAME, not {kind!r}."
+        )
+    before, mine = declared(type(present)), declared(type(made))
+    carried = [name for name in getattr(made, "carries", ()) if name in before and name in mine]
+    return replace(made, **{name: getattr(present, name) for name in carried}) if carried else made
+
+
+def _bring(parts: Parts, asked: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Put in place what the chosen kinds need, and say so. A role that the user has set is left alone, unless these are
+    settings that the present kind does not have."""
+    plain = dict(Method().parts())
+    chosen = [role for role, settings in asked.items() if "kind" in settings]
+    asked = {r: one for r, one in asked.items() if "kind" in one or set(one) <= set(declared(type(parts[r])))}
+    for role in chosen:
+        brings: Mapping[str, Mapping[str, Any]] = getattr(parts[role], "brings", {})
+        for other, settings in brings.items():
+            still_plain = kind_of(parts[other]) == kind_of(plain[other])
+            if other in asked or not (still_plain or _clash(parts, role, other)):
+                continue
+            part = _part(other, plain[other], dict(settings), {})
+            if part != parts[other]:
+                parts[other] = part
+                yield _told(role, parts[role], other, part)
+    for role in chosen:
+        for other in [o for o in parts if o not in asked and o != role and _clash(parts, role, o)]:
+            parts[other] = plain[other]
+            yield _told(role, parts[role], other, plain[other])
+
+
+def _clash(parts: Parts, role: str, other: str) -> bool:
+    """Whether the part of a role cannot work with that of another one."""
+    return (role, other) in {(conflict.role, conflict.other) for conflict in conflicts(parts)}
+
+
+def _told(role: str, part: Any, other: str, brought: Any) -> str:
+    settings = ", ".join(f"{name}={value}" for name, value in values(brought).items())
+    return f"method.{role}.kind={kind_of(part)} brings method.{other}.kind={kind_of(brought)}" + (
+        f" ({settings})" if settings else ""
+    )

@@ -1,0 +1,145 @@
+"""What every method promises: whole rounds in a small world, a record that can be written down, and state by role."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from heteroselect import Method, methods
+from heteroselect.method import NEEDS
+from heteroselect.moment import Moment
+from heteroselect.round import Played, Server, play_round
+from heteroselect.runs.experiment import Experiment, prepare
+from heteroselect.runs.loop import simulated
+from heteroselect.runs.progress import Progress
+from heteroselect.settings.config import load
+from heteroselect.state import by_role, flat
+
+CLIENTS, SELECTED, ROUNDS = 6, 3, 3
+
+
+@dataclass(frozen=True)
+class Last:
+    """A user's own selector: the last of the candidates; it counts its rounds."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+
+    skip: int = 0
+
+    def select(self, scores: Any, here: Any) -> Any:
+        assert here.links.up.shape == here.ids.shape
+        count = here.state.get("rounds", np.zeros(1)) + 1
+        return here.cohort(np.arange(len(here.ids))[-here.size - self.skip :][: here.size], state={"rounds": count})
+
+
+OWN = Method("own", select=Last(skip=1))
+ALL = [*(entry.method for entry in methods.REGISTRY.values()), OWN]
+by_name = pytest.mark.parametrize("method", ALL, ids=lambda method: method.name)
+
+
+def blobs(count: int = 120, classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, classes, count)
+    return rng.normal(size=(count, 5)).astype(np.float32) + 2 * np.eye(classes, 5, dtype=np.float32)[y], y
+
+
+@cache
+def experiment(method: Method) -> Experiment:
+    changes = {"method.train.steps": 2, "method.train.batch": 4}
+    if getattr(method.score, "mode", "") == "candidates":
+        changes["method.score.candidates"] = SELECTED + 1
+    run = {"clients": CLIENTS, "selected": SELECTED, "rounds": ROUNDS, "data": {"partition": "iid"}}
+    return prepare(load(run, method=method, changes=changes), data=blobs())
+
+
+def played(method: Method, before: Server | None = None, rounds: int = ROUNDS) -> list[Played]:
+    """Round after round, each taken over by server and clients."""
+    made = experiment(method)
+    progress, found = Progress.start(made, None), []
+    progress.server = before or progress.server
+    with simulated(made, progress, threads=1) as engine:
+        for t in range(progress.server.round + 1, rounds + 1):
+            one = play_round(
+                Moment(t, ROUNDS),
+                progress.server,
+                made.method,
+                engine.clients,
+                made.environment,
+                made.streams,
+                selected=SELECTED,
+            )
+            engine.clients.settle(one.used)
+            progress.uploads.update(one.received)
+            progress.server = one.server
+            found.append(one)
+    return found
+
+
+@cache
+def whole(method: Method) -> list[Played]:
+    return played(method)
+
+
+@by_name
+def test_it_plays_whole_rounds(method: Method) -> None:
+    begun = experiment(method).weights.sha256()
+    for t, one in enumerate(whole(method), start=1):
+        record = one.record
+        assert (one.server.round, record.round) == (t, t)
+        assert len(set(record.selected)) == len(record.selected) >= 1
+        assert set(record.selected) <= set(range(CLIENTS))
+        lengths = {len(figures) for figures in (record.scores, record.densities, record.weights, record.selected)}
+        assert len(lengths) == 1
+        assert all(0 <= density <= 1 for density in record.densities)
+        assert all(weight >= 0 for weight in record.weights)
+        assert sum(record.weights) > 0
+        assert record.seconds > 0
+        assert np.isfinite(one.server.weights.vector.numpy()).all()
+        assert one.server.weights.sha256() != begun
+        assert (len(one.received) > 0) == ("uploads" in method.needs)
+        json.dumps(vars(record) | {"bytes": vars(record.bytes), "events": []}, allow_nan=False)
+
+
+@by_name
+def test_the_same_rounds_give_the_same_bits(method: Method) -> None:
+    first, again = whole(method), played(method)
+    assert [one.server.weights.sha256() for one in first] == [one.server.weights.sha256() for one in again]
+    assert [one.record for one in first] == [one.record for one in again]
+
+
+@by_name
+def test_a_round_leaves_the_server_before_it_alone(method: Method) -> None:
+    before = whole(method)[0].server
+    weights, kept = before.weights.sha256(), {name: array.tobytes() for name, array in flat(before.state).items()}
+    counts = before.population.counts.tolist()
+    played(method, before, rounds=2)
+    assert before.weights.sha256() == weights
+    assert {name: array.tobytes() for name, array in flat(before.state).items()} == kept
+    assert before.population.counts.tolist() == counts
+
+
+@by_name
+def test_state_has_an_owner_and_comes_back(method: Method) -> None:
+    server = whole(method)[-1].server
+    roles = {role for role, _ in method.parts()}
+    assert set(server.state) <= roles
+    again = by_role({name: array.copy() for name, array in flat(server.state).items()})
+    assert {r: {n: a.tolist() for n, a in kept.items()} for r, kept in again.items()} == {
+        r: {n: a.tolist() for n, a in kept.items()} for r, kept in server.state.items()
+    }
+
+
+@by_name
+def test_it_needs_only_what_there_is_and_can_be_hashed(method: Method) -> None:
+    assert method.needs <= NEEDS
+    assert method == replace(method)
+    assert hash(method) == hash(replace(method))
+
+
+def test_a_users_selector_gets_what_it_asked_for() -> None:
+    rounds = whole(OWN)
+    assert [one.record.selected for one in rounds] == [[2, 3, 4]] * ROUNDS
+    assert rounds[-1].server.state["select"]["rounds"].tolist() == [3.0]

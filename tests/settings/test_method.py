@@ -1,0 +1,450 @@
+"""A method written down: crossing kinds by name, what a kind brings, what is refused, and parts from files."""
+
+import dataclasses
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import tomli_w
+
+import heteroselect
+from heteroselect import HeteroSelectError, Method, methods
+from heteroselect.compress import Drive, ErrorMemory
+from heteroselect.kinds import KINDS
+from heteroselect.runs.folder import CONFIG, read_rounds
+from heteroselect.select import DivFL, Oort, Softmax, Uniform
+from heteroselect.settings.config import Loaded, load, to_toml
+from heteroselect.settings.method import table
+
+SMALL: dict[str, Any] = {"clients": 8, "selected": 2, "rounds": 3, "method.train.steps": 2, "method.train.batch": 8}
+
+
+def chosen(method: str | Method, **kinds: Any) -> Loaded:
+    """A method with `role=kind` or `role__setting=value` changed."""
+    keys = {key.replace("__", ".") if "__" in key else f"{key}.kind": value for key, value in kinds.items()}
+    return load("mnist", method=method, changes={f"method.{key}": value for key, value in keys.items()})
+
+
+def kinds_of(method: Method) -> dict[str, str]:
+    return {role: part.kind for role, part in method.parts()}
+
+
+# The registry, written down and read.
+
+
+def test_the_registry_has_thirty_four_methods_each_with_its_paper():
+    assert len(methods.REGISTRY) == 34
+    for name, entry in methods.REGISTRY.items():
+        assert entry.method.name == name
+        assert entry.paper
+        assert entry.summary
+        assert 2016 <= entry.year <= 2026
+
+
+@pytest.mark.parametrize("name", methods.REGISTRY)
+def test_every_method_survives_being_written_and_read(name):
+    first = load("mnist", method=name)
+    text = to_toml(first.config)
+    again = load(tomllib.loads(text))
+    assert again.method == first.method == methods.get(name)
+    assert again.brought == ()
+    assert to_toml(again.config) == text
+    assert first.config.method == tomllib.loads(tomli_w.dumps(table(first.method)))
+
+
+@pytest.mark.parametrize(("role", "kind"), [(role, kind) for role, kinds in KINDS.items() for kind in kinds])
+def test_every_kind_can_be_chosen_by_name_and_survives(role, kind):
+    """On the method of the registry that has it, and else on FedAvg."""
+    base = next((e.method for e in methods.REGISTRY.values() if kinds_of(e.method)[role] == kind), Method())
+    found = chosen(base, **{role: kind})
+    assert kinds_of(found.method)[role] == kind
+    assert load(tomllib.loads(to_toml(found.config)), method=None if found.method.name in methods.REGISTRY else base)
+
+
+# Crossing.
+
+
+def test_two_published_rules_are_crossed_by_name_and_the_run_can_be_run_again(tmp_path):
+    changes = SMALL | {"method.select.kind": "oort", "method.compress.kind": "stc"}
+    first = heteroselect.run("mnist", method="fedavg", settings=changes, out=tmp_path / "a")
+    written = tomllib.loads((tmp_path / "a" / CONFIG).read_text())["method"]
+    assert written["name"] == "fedavg"
+    assert {role: written[role]["kind"] for role in ("select", "compress", "memory", "allocate", "weigh")} == {
+        "select": "oort",
+        "compress": "stc",
+        "memory": "error",
+        "allocate": "uniform",
+        "weigh": "uniform",
+    }
+    again = heteroselect.run(tmp_path / "a" / CONFIG, out=tmp_path / "b")
+    assert again.model_sha256 == first.model_sha256
+    assert again.rounds == first.rounds
+    assert (tmp_path / "a" / CONFIG).read_bytes() == (tmp_path / "b" / CONFIG).read_bytes()
+    plain = heteroselect.run("mnist", method="fedavg", settings=SMALL)
+    assert plain.model_sha256 != first.model_sha256
+    assert first.bytes_up < 0.2 * plain.bytes_up
+
+
+def test_the_order_of_settings_does_not_matter():
+    keys = {"method.compress.rounding": "floor", "method.compress.kind": "stc", "method.select.kind": "oort"}
+    backwards = dict(reversed(keys.items()))
+    first, second = (load("mnist", method="fedavg", changes=one) for one in (keys, backwards))
+    assert (first.config, first.method) == (second.config, second.method)
+    assert sorted(first.brought) == sorted(second.brought)
+
+
+def test_a_file_of_ones_own_may_cross_too():
+    found = load({"method": {"name": "fedavg", "select": {"kind": "oort", "tired": 3}, "compress": {"kind": "stc"}}})
+    assert (found.method.select, found.method.memory.kind) == (Oort(tired=3), "error")
+
+
+# What a kind brings.
+
+
+def test_sparse_ternary_compression_brings_its_memory_and_density_and_says_so():
+    found = chosen("oort", compress="stc")
+    assert found.method.memory == ErrorMemory("static", static=1.0)
+    assert found.method.memory.beta(0.01) == 1.0
+    assert (found.method.allocate.kind, found.method.allocate.average) == ("uniform", 0.01)
+    assert [text.split(" (")[0] for text in found.brought] == [
+        "method.compress.kind=stc brings method.memory.kind=error",
+        "method.compress.kind=stc brings method.allocate.kind=uniform",
+    ]
+    assert "static=1.0" in found.brought[0]
+    assert "average=0.01" in found.brought[1]
+
+
+def test_what_the_user_set_is_left_as_it_is():
+    assert chosen("oort", compress="stc", memory="none").method.memory.kind == "none"
+    mine = chosen("oort", compress="stc", memory="error", memory__static=0.5).method.memory
+    assert mine == ErrorMemory(static=0.5)
+    dense = chosen("oort", compress="stc", allocate="uniform", allocate__average=0.5)
+    assert (dense.method.allocate.average, len(dense.brought)) == (0.5, 1)
+
+
+def test_what_a_method_has_already_is_left_as_it_is():
+    found = chosen("heteroselect", compress="stc")
+    assert found.method.memory == methods.get("heteroselect").memory
+    assert found.method.allocate == methods.get("heteroselect").allocate
+    assert found.brought == ()
+
+
+@pytest.mark.parametrize(
+    ("base", "choice", "expected"),
+    [
+        ("heteroselect", {"compress": "drive"}, {"memory": "none", "allocate": "score"}),
+        ("heteroselect", {"compress": "qsgd"}, {"memory": "none", "allocate": "all"}),
+        ("heteroselect", {"compress": "sign"}, {"memory": "error", "allocate": "all"}),
+        ("heteroselect", {"memory": "ef21"}, {"weigh": "everybody", "server": "running"}),
+        ("heteroselect", {"train": "scaffold"}, {"weigh": "uniform"}),
+        ("fedavg", {"select": "softmax"}, {"score": "informativeness", "weigh": "data"}),
+        ("fedavg", {"weigh": "score"}, {"score": "informativeness"}),
+        ("fedavg", {"select": "divfl"}, {"weigh": "share"}),
+        ("fedavg", {"compress": "topk"}, {"memory": "error", "allocate": "uniform"}),
+        ("fedavg", {"allocate": "uniform"}, {"compress": "topk"}),
+        ("fedavg", {"allocate": "score"}, {"compress": "topk", "score": "informativeness"}),
+        ("fedavg", {"choose": "optimal-client-sampling"}, {"select": "everybody", "weigh": "share"}),
+        ("fedavg", {"server": "majority"}, {"compress": "sign", "weigh": "uniform"}),
+    ],
+)
+def test_a_kind_brings_what_its_paper_needs(base, choice, expected):
+    found = chosen(base, **choice)
+    assert {role: kinds_of(found.method)[role] for role in expected} == expected
+    changed = [role for role, kind in expected.items() if kind != kinds_of(methods.get(base))[role]]
+    ((role, kind),) = choice.items()
+    for other in changed:
+        said = f"method.{role}.kind={kind} brings method.{other}.kind={expected[other]}"
+        assert any(text.startswith(said) for text in found.brought), (said, found.brought)
+
+
+def test_what_was_brought_is_told_to_whoever_runs_it():
+    told: list[str] = []
+    heteroselect.run(
+        "mnist", method="fedavg", settings=SMALL | {"rounds": 1, "method.select.kind": "softmax"}, notice=told.append
+    )
+    assert len(told) == 1
+    assert told[0].startswith("method.select.kind=softmax brings method.score.kind=informativeness")
+
+
+def test_the_papers_ablation_keeps_schedule_and_ceiling():
+    """`--method heteroselect --set method.allocate.kind=uniform` takes the score out of eq. 8, and nothing else."""
+    before, after = methods.get("heteroselect").allocate, chosen("heteroselect", allocate="uniform").method.allocate
+    assert after.kind == "uniform"
+    for one in dataclasses.fields(before):
+        assert getattr(after, one.name) == getattr(before, one.name), one.name
+
+
+def test_another_solver_keeps_steps_and_batch_and_another_rate_its_start():
+    train = chosen(Method("mine", train=KINDS["train"]["sgd"](steps=7, batch=5)), train="scaffold").method.train
+    assert (train.steps, train.batch) == (7, 5)
+    rate = chosen("lean", rate="score", score="informativeness").method.rate
+    assert (rate.start, rate.decay) == (0.2, 1.0)
+
+
+# Refused.
+
+
+@pytest.mark.parametrize(
+    ("base", "choice", "named", "reason"),
+    [
+        (
+            "heteroselect",
+            {"compress": "drive", "memory": "error"},
+            "method.compress",
+            "allowed with memory none only",
+        ),
+        ("heteroselect", {"compress": "qsgd", "memory": "error"}, "method.compress", "memory none only"),
+        ("heteroselect", {"compress": "wangni", "memory": "error"}, "method.compress", "memory none only"),
+        ("heteroselect", {"compress": "terngrad", "memory": "ef21"}, "method.compress", "memory none only"),
+        (
+            "heteroselect",
+            {"compress": "random-k", "compress__scaled": True, "memory": "error"},
+            "method.compress",
+            "memory none only",
+        ),
+        (
+            "heteroselect",
+            {"compress": "sign", "compress__scale": "step", "memory": "error"},
+            "method.compress",
+            "memory none only",
+        ),
+        ("heteroselect", {"compress": "sign", "memory": "momentum"}, "method.", "momentum"),
+        ("heteroselect", {"compress": "stc", "values": "uniform"}, "method.compress", "few-bit values of its own"),
+        ("stc", {"values": "uniform"}, "method.compress", "stc has few-bit values of its own"),
+        ("fedpaq", {"allocate": "uniform"}, "method.compress", "qsgd sends every coordinate"),
+        ("heteroselect", {"memory": "ef21", "weigh": "data"}, "method.", "everybody"),
+        ("heteroselect", {"memory": "ef21", "weigh": "everybody", "server": "momentum"}, "method.", "running"),
+        ("heteroselect", {"weigh": "everybody", "memory": "error"}, "method.weigh", "ef21"),
+        ("scaffold", {"work": "device"}, "method.train", "scaffold is allowed with work equal only"),
+        ("fedavg", {"train": "scaffold", "work": "device"}, "method.train", "work equal only"),
+        ("feddyn", {"weigh": "data"}, "method.train", "feddyn is allowed with weigh uniform only"),
+        ("feddyn", {"aggregate": "median"}, "method.train", "feddyn is allowed with aggregate mean only"),
+        ("fednova", {"train__proximal": 0.1}, "method.weigh", "proximal"),
+        ("fednova", {"train__momentum": 0.0}, "method.weigh", "momentum"),
+        ("fedavg", {"select": "softmax", "score": "none"}, "method.select", "softmax goes by a score"),
+        ("fedavg", {"rate": "score", "score": "none"}, "method.rate", "goes by a score"),
+    ],
+)
+def test_pairs_that_cannot_work_are_refused_with_the_reason(base, choice, named, reason):
+    with pytest.raises(HeteroSelectError) as caught:
+        chosen(base, **choice)
+    assert str(caught.value).startswith(named)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_on_the_command_line_that_is_one_sentence_and_exit_code_2(tmp_path):
+    words = ["--set", "method.compress.kind=drive", "--set", "method.memory.kind=error", "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, "-m", "heteroselect", "run", "mnist", *words], capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "allowed with memory none only" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_memory_of_what_rounding_loses_is_allowed_without_a_sparse_compressor():
+    method = chosen("fedavg", values="uniform", memory="error").method
+    assert (method.compress.kind, method.memory.kind) == ("none", "error")
+
+
+def test_shares_of_a_selection_that_gives_none_are_refused():
+    with pytest.raises(HeteroSelectError, match=r"method\.weigh: share is allowed with a selection that decides"):
+        chosen("fedavg", weigh="share")
+    own = replace(methods.get("fedavg"), name="mine", select=Loose())
+    with pytest.raises(HeteroSelectError, match=r"method\.weigh.*share"):  # of a user's own part it shows in the round
+        heteroselect.run("mnist", method=own, settings=SMALL | {"method.weigh.kind": "share"})
+
+
+@dataclass(frozen=True)
+class Misspelt:
+    """Goes by something that there is not."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"uplods"})
+
+    def select(self, scores: Any, here: Any) -> Any:
+        return here.cohort(np.arange(here.size))
+
+
+def test_an_unknown_need_is_an_error():
+    with pytest.raises(HeteroSelectError, match=r"method\.select: own:Misspelt needs 'uplods'; allowed are .*uploads"):
+        Method("mine", select=Misspelt())
+
+
+def test_no_part_can_be_starved_by_taking_another_in():
+    """What a method needs follows from its parts: there is nothing to forget."""
+    divfl = methods.get("divfl")
+    assert "uploads" in divfl.needs
+    assert "uploads" not in replace(divfl, name="mine", select=Uniform(), weigh=KINDS["weigh"]["data"]()).needs
+    assert "uploads" in replace(methods.get("fedavg"), name="mine", select=DivFL()).needs
+    fedcs = replace(divfl, name="mine", select=KINDS["select"]["fedcs"](), weigh=KINDS["weigh"]["data"]())
+    assert "links" in fedcs.needs
+    with pytest.raises(HeteroSelectError, match=r"method\.weigh: share is allowed with a selection that decides"):
+        replace(divfl, name="mine", select=Uniform())
+    with pytest.raises(HeteroSelectError, match="softmax goes by a score"):
+        replace(divfl, name="mine", select=Softmax())
+    with pytest.raises(HeteroSelectError, match="allowed with memory none only"):
+        replace(methods.get("stc"), name="mine", compress=Drive())
+
+
+def test_two_parts_that_share_sketches_agree_on_them():
+    sketched = replace(methods.get("heteroselect").score, sketch=1024)
+    with pytest.raises(HeteroSelectError, match="sketch must be the same in"):
+        replace(methods.get("heteroselect"), name="mine", score=sketched, select=DivFL())
+    mine = replace(methods.get("heteroselect"), name="mine", score=sketched, select=DivFL(sketch=1024))
+    assert mine.sketch == 1024
+
+
+# A part from a file.
+
+MINE = '''
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Seldom:
+    """Whoever has taken part least often."""
+
+    patience: int = 0
+    among: Literal["all", "even"] = "all"
+
+    def select(self, scores, here):
+        waited = here.moment.round - here.population.last_round > self.patience
+        even = (here.ids % 2 == 0) | (self.among == "all")
+        order = np.lexsort((here.population.counts, ~waited, ~even))[: here.size]
+        return here.cohort(order)
+
+
+class Twice:
+    """Needs more than nothing."""
+
+    def __init__(self, size):
+        self.size = size
+
+
+thrifty = Seldom(patience=2)
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    return path
+
+
+def test_a_part_from_a_file_runs_and_its_checksum_is_noted(mine, tmp_path):
+    changes = SMALL | {"rounds": 4, "method.select.kind": f"{mine}:Seldom"}
+    heteroselect.run("mnist", method="heteroselect", settings=changes, out=tmp_path / "run")
+    chosen_ = [client for line in read_rounds(tmp_path / "run") for client in line["selected"]]
+    assert sorted(chosen_) == list(range(8)), "four rounds of two, nobody twice"
+    written = tomllib.loads((tmp_path / "run" / CONFIG).read_text())["method"]["select"]
+    assert (written["kind"], written["patience"], written["among"]) == (f"{mine}:Seldom", 0, "all")
+    assert len(written["source"]) == 32
+
+
+def test_a_run_with_a_part_from_a_file_is_run_again_only_when_the_file_is_named(mine, tmp_path):
+    key, kind = "method.select.kind", f"{mine}:Seldom"
+    changes = SMALL | {key: kind, "method.select.patience": 3}
+    first = heteroselect.run("mnist", method="fedavg", settings=changes, out=tmp_path / "a")
+    config = tmp_path / "a" / CONFIG
+    with pytest.raises(HeteroSelectError, match=r"method\.select\.kind: .*name its file again"):
+        heteroselect.run(config)
+    again = heteroselect.run(config, settings={key: kind}, out=tmp_path / "b")
+    assert again.model_sha256 == first.model_sha256
+    assert again.config.method["select"]["patience"] == 3
+    assert (tmp_path / "b" / CONFIG).read_bytes() == config.read_bytes()
+    mine.write_text(MINE + "\n# another rule\n")
+    with pytest.raises(HeteroSelectError, match=r"method\.select\.kind: .*has changed since"):
+        heteroselect.run(config, settings={key: kind})
+    other = heteroselect.run(config, settings={key: "uniform"})
+    assert other.config.method["select"] == {"kind": "uniform"}
+
+
+class PowerError(Exception):
+    """The run is stopped from within, as if the power had failed."""
+
+
+def test_a_run_with_a_part_from_a_file_goes_on_only_with_that_file(mine, tmp_path):
+    key, kind = "method.select.kind", f"{mine}:Seldom"
+    changes = SMALL | {key: kind, "rounds": 5, "simulate.checkpoint_rounds": 1}
+    whole = heteroselect.run("mnist", settings=changes, out=tmp_path / "a")
+
+    def watch(line):
+        if line["round"] == 3:
+            raise PowerError
+
+    out = tmp_path / "b"
+    with pytest.raises(PowerError):
+        heteroselect.run("mnist", settings=changes, out=out, watch=watch)
+    with pytest.raises(HeteroSelectError, match="name its file again"):
+        heteroselect.resume(out)
+    with pytest.raises(HeteroSelectError, match="keeps its settings"):
+        heteroselect.resume(out, settings={key: kind, "method.select.patience": 1})
+    with pytest.raises(HeteroSelectError, match="keeps its settings"):
+        heteroselect.resume(out, settings={key: "uniform"})
+    mine.write_text(MINE + "\n# another rule\n")
+    with pytest.raises(HeteroSelectError, match="has changed since"):
+        heteroselect.resume(out, settings={key: kind})
+    mine.write_text(MINE)
+    assert heteroselect.resume(out, settings={key: kind}).model_sha256 == whole.model_sha256
+    assert read_rounds(out) == whole.rounds
+
+
+def test_the_settings_of_ones_own_part_are_those_of_its_fields(mine):
+    found = chosen("fedavg", select=f"{mine}:Seldom", select__patience=3, select__among="even")
+    assert (found.method.select.patience, found.method.select.among) == (3, "even")
+    assert chosen("fedavg", select=f"{mine}:thrifty").method.select.patience == 2
+    for change, sentence in (
+        ({"select__patience": "long"}, r"method\.select\.patience: allowed is a whole number, not 'long'"),
+        ({"select__patience": True}, r"method\.select\.patience: allowed is a whole number"),
+        ({"select__among": "odd"}, r"method\.select\.among: allowed is all or even, not 'odd'"),
+        ({"select__hurry": 1}, r"method\.select\.hurry: own:Seldom has no such setting; allowed are kind, patience"),
+    ):
+        with pytest.raises(HeteroSelectError, match=sentence):
+            chosen("fedavg", select=f"{mine}:Seldom", **change)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nowhere.py:x", r"method\.select\.kind: nowhere\.py is not there"),
+        ("{mine}:nothing", "has no 'nothing'"),
+        ("{mine}:Twice", "cannot be made without arguments"),
+        ("{mine}:dataclass", "method.select"),
+        ("{mine}", "FILE.py:NAME"),
+    ],
+)
+def test_what_is_wrong_with_a_part_from_a_file_is_said(mine, name, sentence):
+    with pytest.raises(HeteroSelectError, match=sentence):
+        chosen("fedavg", select=name.format(mine=mine))
+
+
+def test_a_part_of_ones_own_in_python_has_to_be_handed_over_again():
+    own = Method("mine", select=Loose())
+    config = load("mnist", method=own).config
+    assert config.method["select"]["kind"] == "own:Loose"
+    assert load(config, method=own).method == own
+    with pytest.raises(HeteroSelectError, match="'mine'"):
+        load(config)
+    with pytest.raises(HeteroSelectError, match="own:Loose"):
+        load(tomllib.loads(to_toml(config)), method=replace(own, select=Uniform()))
+
+
+@dataclass(frozen=True)
+class Loose:
+    """A selector of one's own with a setting."""
+
+    skip: int = 0
+
+    def select(self, scores: Any, here: Any) -> Any:
+        return here.cohort(np.arange(here.size))
