@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from heteroselect import methods
-from heteroselect.client import Client, Task
-from heteroselect.compress import Kept, Scene, TopK
+from heteroselect.client import Client, Learnt, Pending, Task
+from heteroselect.compress import Curvature, Scene, TopK
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import decode
 from heteroselect.data.batches import to_inputs
@@ -20,11 +20,12 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.method import Method
+from heteroselect.state import Kept, State, flat
 from heteroselect.streams import Draws, Streams, seeded_construction
-from heteroselect.train import FedProx
+from heteroselect.train import SGD, Scaffold
 
 STREAMS = Streams(11)
-TRAIN = FedProx(steps=6, batch=8)
+TRAIN = SGD(steps=6, batch=8, proximal=0.1)
 PLAIN = replace(methods.get("heteroselect"), train=TRAIN)
 CROSS_ENTROPY = nn.functional.cross_entropy
 
@@ -66,12 +67,13 @@ def question(**changes: Any) -> Question:
 
 
 def trained(
-    who: Client, method: Method = PLAIN, kept: Kept | None = None, arrived: bool = True, **changes: Any
-) -> tuple[Update, Kept]:
+    who: Client, method: Method = PLAIN, state: State | None = None, used: bool = True, **changes: Any
+) -> tuple[Update, State]:
     """What the client sends when it trains from the initial model, and what it keeps afterwards."""
     start = model()
-    upload, pending = who.train(order(**changes), start, task(), method, kept or {})
-    return decode(upload.payload, start.layout.size), pending.settle(method, arrived)
+    upload, pending = who.train(order(**changes), start, task(), method, state or {})
+    assert isinstance(pending, Pending)
+    return decode(upload.payload, start.layout.size), pending.settle(method, used)
 
 
 def sent(who: Client, method: Method = PLAIN, **changes: Any) -> Update:
@@ -167,19 +169,23 @@ def test_the_authors_question_never_reads_more_than_one_epoch(batches: int, seen
 # Training
 
 
-@pytest.mark.parametrize("compress", [TopK(layers=0), TopK(), TopK(ranking="within-layer", probe_scope="layers")])
-def test_two_equal_trainings_give_equal_bytes(compress: TopK) -> None:
+@pytest.mark.parametrize("compress", [TopK(), Curvature(), Curvature(ranking="within-layer", scope="layers")])
+def test_two_equal_trainings_give_equal_bytes(compress: TopK | Curvature) -> None:
     method = replace(PLAIN, compress=compress)
-    kept: Kept = {}
+    state: State = {}
     for round in (1, 2, 3):
         ordered = order(round=round, beta=0.9)
-        a, pending = client().train(ordered, model(), task(), method, kept)
+        a, pending = client().train(ordered, model(), task(), method, state)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(round)  # whatever the rest of the process draws
-            b, other = client().train(ordered, model(), task(), method, kept)
+            b, other = client().train(ordered, model(), task(), method, state)
         assert a == b
-        kept = pending.settle(method, True)
-        assert kept["memory"].tobytes() == other.settle(method, True)["memory"].tobytes()
+        assert isinstance(pending, Pending)
+        assert isinstance(other, Pending)
+        state = pending.settle(method, True)
+        assert flat(state).keys() == flat(other.settle(method, True)).keys()
+        for name, array in flat(other.settle(method, True)).items():
+            assert array.tobytes() == flat(state)[name].tobytes()
 
 
 @pytest.mark.parametrize("change", [{"round": 3}, {"rate": 0.05}])
@@ -189,7 +195,7 @@ def test_another_order_gives_another_update(change: dict[str, Any]) -> None:
 
 def learnt(round: int, build: Callable[[], nn.Module] | None, examples: Examples) -> list[float]:
     """One step of one client, and all it has to say."""
-    method, flat = replace(PLAIN, train=FedProx(steps=1, batch=8)), model(build)
+    method, flat = replace(PLAIN, train=SGD(steps=1, batch=8, proximal=0.1)), model(build)
     upload, _ = client(examples=examples).train(order(round=round, density=1.0, steps=1), flat, task(), method, {})
     values: list[float] = decode(upload.payload, flat.layout.size).values.tolist()
     return values
@@ -216,7 +222,7 @@ def test_another_client_and_another_seed_give_another_update() -> None:
 
 def test_the_upload_is_what_training_from_the_global_model_gave() -> None:
     """Without dropout, momentum and clip a step is w − η∇: one step on all the client's examples."""
-    method = replace(PLAIN, train=FedProx(steps=1, batch=40, momentum=0.0, clip=0.0))
+    method = replace(PLAIN, train=SGD(steps=1, batch=40, momentum=0.0, proximal=0.1, clip=0.0))
     linear = lambda: nn.Linear(5, 3)  # noqa: E731
     flat, who = model(linear), client()
     upload, _ = who.train(order(density=1.0, steps=1), flat, task(), method, {})
@@ -234,19 +240,19 @@ def test_as_many_coordinates_are_sent_as_ordered() -> None:
     size = model().layout.size
     assert size == 57
     assert len(sent(client(), density=0.3).positions) == 18
-    floor = replace(PLAIN, compress=TopK(rounding="floor"))
+    floor = replace(PLAIN, compress=Curvature(rounding="floor"))
     assert len(sent(client(), floor, density=0.3).positions) == 17
 
 
 def test_the_largest_are_sent() -> None:
     whole = delta()
-    update = sent(client(), replace(PLAIN, compress=TopK(layers=0)))
+    update = sent(client(), replace(PLAIN, compress=TopK()))
     rest = np.delete(np.abs(whole), update.positions)
     assert np.abs(update.values).min() >= rest.max()
 
 
 def test_the_warm_up_goes_by_magnitude() -> None:
-    magnitude = sent(client(), replace(PLAIN, compress=TopK(layers=0))).positions.tolist()
+    magnitude = sent(client(), replace(PLAIN, compress=TopK())).positions.tolist()
     assert sent(client(), warmup=True).positions.tolist() == magnitude
     assert sent(client(), warmup=False).positions.tolist() != magnitude
 
@@ -257,21 +263,23 @@ class Onlooker:
     def __init__(self) -> None:
         self.seen: list[Scene] = []
 
-    def compress(self, v: np.ndarray, density: float, scene: Scene) -> Update:
+    def compress(self, v: np.ndarray, density: float, scene: Scene) -> tuple[Update, Kept]:
         self.seen.append(scene)
-        return TopK(layers=0).compress(v, density, scene)
+        return TopK().compress(v, density, scene)[0], {"visits": scene.state.get("visits", np.zeros(1)) + 1}
 
 
 def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own() -> None:
     onlooker, who = Onlooker(), client()
-    method = replace(PLAIN, compress=onlooker, train=FedProx(steps=2, batch=8, proximal=0.7))
-    masks, kept = [], {}
+    method = replace(PLAIN, compress=onlooker, train=SGD(steps=2, batch=8, proximal=0.7))
+    before: list[Kept] = []
+    state: State = {}
     for round in (1, 2):
-        masks.append(kept.get("mask"))
-        kept = trained(who, method, kept, round=round, warmup=round == 1)[1]
-    assert masks[1] is not None
-    for round, mask, scene in zip((1, 2), masks, onlooker.seen, strict=True):
-        assert scene.mask is mask
+        before.append(state.get("compress", {}))
+        state = trained(who, method, state, round=round, warmup=round == 1)[1]
+    assert [kept.get("visits") for kept in before] == [None, 1]
+    assert state["compress"]["visits"] == 2
+    for round, kept, scene in zip((1, 2), before, onlooker.seen, strict=True):
+        assert scene.state is kept or scene.state == kept == {}, "what the compressor kept, and nobody else's"
         assert scene.warmup is (round == 1)
         assert scene.proximal == 0.7
         assert scene.rng.random() == STREAMS.numpy("layers", round=round, client=3).random()
@@ -281,26 +289,31 @@ def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own
 # What it remembers
 
 
+def residual(state: State) -> np.ndarray:
+    """e of eq. 9."""
+    return state["memory"]["residual"]
+
+
 def test_at_beta_one_nothing_is_lost() -> None:
-    kept: Kept = {}
+    state: State = {}
     for round in (2, 3, 4):
-        before = kept.get("memory", np.float32(0))
-        update, kept = trained(client(), kept=kept, round=round)
-        assert (update.dense() + kept["memory"]).tolist() == (delta(round=round) + before).tolist()
-        assert kept["memory"].dtype == np.float32
-        assert np.count_nonzero(kept["memory"]) > 0
+        before = residual(state) if state else np.float32(0)
+        update, state = trained(client(), state=state, round=round)
+        assert (update.dense() + residual(state)).tolist() == (delta(round=round) + before).tolist()
+        assert residual(state).dtype == np.float32
+        assert np.count_nonzero(residual(state)) > 0
 
 
-def test_an_upload_that_never_arrived_stays_with_the_client() -> None:
-    _, kept = trained(client(), round=2, arrived=False)
-    assert kept["memory"].tolist() == delta(round=2).tolist()
-    update, after = trained(client(), kept=kept, round=3)
-    assert (update.dense() + after["memory"]).tolist() == (delta(round=3) + kept["memory"]).tolist()
+def test_an_upload_that_was_not_used_stays_with_the_client() -> None:
+    _, state = trained(client(), round=2, used=False)
+    assert residual(state).tolist() == delta(round=2).tolist()
+    update, after = trained(client(), state=state, round=3)
+    assert (update.dense() + residual(after)).tolist() == (delta(round=3) + residual(state)).tolist()
 
 
 def test_memory_is_beta_times_what_was_not_sent() -> None:
-    update, kept = trained(client(), beta=0.75)
-    assert kept["memory"].tolist() == (np.float32(0.75) * (delta() - update.dense())).tolist()
+    update, state = trained(client(), beta=0.75)
+    assert residual(state).tolist() == (np.float32(0.75) * (delta() - update.dense())).tolist()
 
 
 def test_the_client_says_how_much_it_keeps_back() -> None:
@@ -310,29 +323,30 @@ def test_the_client_says_how_much_it_keeps_back() -> None:
 
 
 def test_density_one_leaves_no_memory() -> None:
-    update, kept = trained(client(), kept={"memory": np.ones(57, np.float32)}, density=1.0)
+    before = {"memory": {"residual": np.ones(57, np.float32)}}
+    update, state = trained(client(), state=before, density=1.0)
     assert update.is_dense
     assert update.values.tolist() == (delta() + np.float32(1)).tolist()
-    assert not kept["memory"].any()
-    assert kept["mask"].tolist() == [1, 1]
+    assert not residual(state).any()
+    assert state["compress"]["mask"].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("arrived", [True, False])
-def test_the_mask_is_the_kept_fraction_of_each_layer(arrived: bool) -> None:
-    update, kept = trained(client(), arrived=arrived)
+@pytest.mark.parametrize("used", [True, False])
+def test_the_mask_is_the_kept_fraction_of_each_layer(used: bool) -> None:
+    update, state = trained(client(), used=used)
     first = sum(position < 36 for position in update.positions.tolist())
-    assert kept["mask"].tolist() == [first / 36, (18 - first) / 21]
+    assert state["compress"]["mask"].tolist() == [first / 36, (18 - first) / 21]
 
 
 def test_the_last_mask_decides_which_layer_is_probed() -> None:
     """Without exploration a mask that lies in one layer leaves the other to magnitude."""
-    method = replace(PLAIN, compress=TopK(layers=1, exploration=0.0, ranking="within-layer"))
-    plain = set(sent(client(), replace(PLAIN, compress=TopK(layers=0))).positions.tolist())
+    method = replace(PLAIN, compress=Curvature(layers=1, exploration=0.0, ranking="within-layer"))
+    plain = set(sent(client(), replace(PLAIN, compress=TopK())).positions.tolist())
     halves = (set(range(36)), set(range(36, 57)))
     for probed, other in ((0, 1), (1, 0)):
         mask = np.zeros(2)
         mask[probed] = 1
-        found = set(sent(client(), method, kept={"mask": mask}).positions.tolist())
+        found = set(sent(client(), method, state={"compress": {"mask": mask}}).positions.tolist())
         assert found & halves[other] == plain & halves[other]
         assert found & halves[probed] != plain & halves[probed]
 
@@ -345,12 +359,12 @@ def test_training_that_diverges_names_the_setting(cause: str) -> None:
     examples = blobs()
     if cause == "data":
         examples.x[5] = torch.nan
-    kept = {"memory": np.ones(57, np.float32), "mask": np.ones(2)}
+    state: State = {"memory": {"residual": np.ones(57, np.float32)}, "compress": {"mask": np.ones(2)}}
     who = client(examples=examples)
     rate = 1e38 if cause == "rate" else 0.1
-    with pytest.raises(HeteroSelectError, match=r"method\.train\.rate: training diverged at client 3 in round 2"):
-        who.train(order(rate=rate), model(), task(), PLAIN, kept)
-    assert kept["memory"].tolist() == [1.0] * 57, "what it remembered is not spoilt"
+    with pytest.raises(HeteroSelectError, match=r"method\.rate\.start: training diverged at client 3 in round 2"):
+        who.train(order(rate=rate), model(), task(), PLAIN, state)
+    assert residual(state).tolist() == [1.0] * 57, "what it remembered is not spoilt"
 
 
 # Batch-norm statistics
@@ -398,3 +412,41 @@ def test_only_calibration_and_not_training_is_told_of_statistics() -> None:
     flat = model(normed)
     upload, _ = client().train(order(density=1.0), flat, task(), PLAIN, {})
     assert decode(upload.payload, 10 + 18).is_dense
+
+
+# Updates that are held until they are asked for
+
+
+@pytest.mark.parametrize("compress", [TopK(), Curvature()])
+def test_a_client_that_holds_its_update_says_how_long_it_is_and_keeps_it_until_asked(
+    compress: TopK | Curvature,
+) -> None:
+    method = replace(PLAIN, compress=compress)
+    build = lambda: nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 3))  # noqa: E731
+    state = {"memory": {"residual": np.full(57, 0.01, np.float32)}}
+    at_once, pending = client().train(order(), model(build), task(), method, state)
+    first, held = client().train(order(hold=True), model(build), task(), method, state)
+    assert isinstance(held, Learnt)
+    assert first.payload == b""
+    assert first.report["norm"] == at_once.report["norm"]
+    later, after = client().give(held, model(build), task(), method, state)
+    assert later == at_once, "nothing happened to it in between"
+    assert isinstance(pending, Pending)
+    assert residual(after.settle(method, True)).tobytes() == residual(pending.settle(method, True)).tobytes()
+
+
+# A solver with a half at the server
+
+
+def test_a_correction_moves_only_once_the_update_was_used() -> None:
+    method = replace(methods.get("scaffold"), train=Scaffold(steps=6, batch=8))
+    control = np.full(57, 0.1, np.float32)
+    state, shared = {"train": {"control": control}}, {"control": np.full(57, 0.3, np.float32)}
+    upload, pending = client().train(order(density=1.0), model(), task(), method, state, shared)
+    assert isinstance(pending, Pending)
+    assert pending.settle(method, False) == state
+    moved = pending.settle(method, True)["train"]["control"]
+    # c_k ← c_k − c − Δ/(Hη) with six steps at 0.1
+    expected = 0.1 - 0.3 - decode(upload.payload, 57).dense() / 0.6
+    assert moved.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
+    assert np.array_equal(control, np.full(57, 0.1, np.float32)), "what it trained with is left alone"

@@ -4,6 +4,7 @@ The rules are implemented as they are written; these tests document what may not
 """
 
 import math
+from dataclasses import replace
 from itertools import pairwise, permutations
 from statistics import NormalDist
 
@@ -14,35 +15,55 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate import ClientWeights, ServerMomentum, weighted_sum
-from heteroselect.allocate import Allocator, Budget, Means
-from heteroselect.allocate.density import position_bits, proportional
+from heteroselect.aggregate import ByScore, Mean, ServerMomentum
+from heteroselect.allocate import Schedule, ScoreShare, Waterfill
+from heteroselect.allocate.density import proportional
 from heteroselect.compress import ErrorMemory
 from heteroselect.compress.update import Update
+from heteroselect.conditions import Conditions, position_bits
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.score import Informativeness
 from heteroselect.score.parts import minmax, staleness
 from heteroselect.select import Cohort, Situation, Softmax
-from heteroselect.world.clock import time_budget, upload_seconds
+from heteroselect.world.clock import time_budget
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 LAST = Moment(100, 100)
 ALEXNET = 2_781_514
-FREE = Allocator(ceiling="none", minimum=0.0)
+STEADY = {"average": 0.2, "amplitude": 0.0, "warmup_rounds": 0}  # θ_t = 0.2 in every round
+FREE = ScoreShare(**STEADY, ceiling="none", minimum=0.0)
+
+
+def situation(population, moment=LAST, **more):
+    return Situation(moment, np.arange(len(population)), population, **more)
+
+
+def everybody(clients):
+    return Cohort(np.arange(clients), np.ones(clients))
 
 
 def draw(selector, scores, size, moment, rng):
-    return selector.select(scores, Situation(size, moment, rng, Population.new(np.full(len(scores), 10))))
+    return selector.select(scores, situation(Population.new(np.full(len(scores), 10)), moment, size=size, rng=rng))
 
 
 def weigh(rule, scores):
-    cohort = Cohort(np.arange(len(scores)), np.ones(len(scores)))
-    return rule.of(scores, cohort, Population.new(np.full(len(scores), 10)))
+    return rule.weights(scores, everybody(len(scores)), Population.new(np.full(len(scores), 10)))
 
 
-def links(*mbps: float, size: int = 1000, seconds: float = 1.0) -> Means:
-    return Means(np.array(mbps) * 1e6, np.full(len(mbps), 0.3), 50, seconds, size)
+def links(*mbps: float, size: int = 1000, seconds: float = 1.0) -> Conditions:
+    rates, clients = np.array(mbps) * 1e6, len(mbps)
+    return Conditions(
+        rates, rates, np.full(clients, 0.3), np.ones(clients, bool), passes=50, size=size, budget_seconds=seconds
+    )
+
+
+def densities(allocator, scores, conditions):
+    """θ_k of everybody, at a θ_t of 0.2."""
+    here = situation(Population.new(np.full(len(scores), 10)), conditions=conditions)
+    allocation = allocator.allocate(scores, everybody(len(scores)), here)
+    assert allocation.theta == 0.2
+    return allocation.densities
 
 
 def softmax(scores, tau: float):
@@ -101,12 +122,13 @@ def test_theorem_1_never_holds_strictly_for_a_score_that_rises_with_heterogeneit
 def test_theorem_2_fails():
     # E_k = a_k(1 − θ)² is convex, falls, and falls faster for the client with the higher score
     a, scores = np.array([1, 1.01]), np.array([0.0, 1.0])
-    adaptive = FREE.densities(0.2, scores, links(1, 1))
+    adaptive = densities(FREE, scores, links(1, 1))
     assert_allclose(adaptive, [0, 0.4])
     assert a @ (1 - adaptive) ** 2 == pytest.approx(1 + 1.01 * 0.36)  # 1.3636
     assert a @ (1 - np.full(2, 0.2)) ** 2 == pytest.approx(2.01 * 0.64)  # 1.2864
     # the minimum of 0.005 does not save it
-    assert a @ (1 - Allocator(ceiling="none").densities(0.2, scores, links(1, 1))) ** 2 > 2.01 * 0.64
+    floored = densities(ScoreShare(**STEADY, ceiling="none"), scores, links(1, 1))
+    assert a @ (1 - floored) ** 2 > 2.01 * 0.64
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5).map(np.array))
@@ -147,7 +169,7 @@ def test_proportional_shares_of_top_k_may_win_or_lose(largest, uniform, proporti
         middle = (low + high) / 2
         low, high = (middle, high) if under_one_threshold(middle).mean() > 0.2 else (low, middle)
     assert error(np.full(10, 0.2)) == pytest.approx(uniform, abs=0.05)
-    assert error(FREE.densities(0.2, minmax(scales), links(*scales))) == pytest.approx(proportionally, abs=0.05)
+    assert error(densities(FREE, minmax(scales), links(*scales))) == pytest.approx(proportionally, abs=0.05)
     assert error(under_one_threshold(low)) == pytest.approx(best, abs=0.05)
 
 
@@ -156,7 +178,7 @@ def test_proportional_shares_are_not_the_stationary_point():
     a = np.array([1.0, 2, 4])
     best = 0.2 + (np.log(a) - np.log(a).mean()) / 5
     assert_allclose(best, [0.0614, 0.2, 0.3386], atol=5e-5)
-    shares = FREE.densities(0.2, a, links(1, 1, 1))
+    shares = densities(FREE, a, links(1, 1, 1))
     assert_allclose(shares, [0.6 / 7, 1.2 / 7, 2.4 / 7])
     assert a @ np.exp(-5 * best) < a @ np.exp(-5 * shares)
 
@@ -164,25 +186,25 @@ def test_proportional_shares_are_not_the_stationary_point():
 # "The mean compression ratio over the run equals θ_avg."
 
 
-def thetas(budget: Budget) -> np.ndarray:
+def thetas(budget: Schedule) -> np.ndarray:
     return np.array([budget.theta(Moment(t, 100)) for t in range(1, 101)])
 
 
 def test_the_mean_of_the_schedule_is_above_the_average():
-    assert thetas(Budget(index="equation", warmup_rounds=0)).mean() == pytest.approx(0.2)
-    assert thetas(Budget(index="equation")).mean() == pytest.approx((1 + 100 * 0.2 - 0.28) / 100)  # 0.2072
-    assert thetas(Budget()).mean() == pytest.approx((1 + 99 * 0.2) / 100)  # 0.208
+    assert thetas(Schedule(index="equation", warmup_rounds=0)).mean() == pytest.approx(0.2)
+    assert thetas(Schedule(index="equation")).mean() == pytest.approx((1 + 100 * 0.2 - 0.28) / 100)  # 0.2072
+    assert thetas(Schedule()).mean() == pytest.approx((1 + 99 * 0.2) / 100)  # 0.208
 
 
 @pytest.mark.parametrize(("amplitude", "expected"), [(0.6, 0.2), (0.8, 0.2062), (1.0, 0.2158)])
 def test_the_floor_lifts_the_mean_of_a_wide_cosine(amplitude, expected):
-    budget = Budget(amplitude=amplitude, index="equation", warmup_rounds=0)
+    budget = Schedule(amplitude=amplitude, index="equation", warmup_rounds=0)
     assert thetas(budget).mean() == pytest.approx(expected, abs=5e-5)
 
 
 def test_a_run_that_stops_at_its_target_has_spent_more():
     # Table I stops at round 83, 12 % above the average; at round 70 it would be 20 %
-    spent = thetas(Budget(index="equation"))
+    spent = thetas(Schedule(index="equation"))
     assert spent[:83].mean() == pytest.approx(0.2243, abs=5e-5)
     assert spent[:70].mean() / 0.2 == pytest.approx(1.2, abs=1e-3)
 
@@ -211,8 +233,9 @@ def population() -> Population:
 @pytest.mark.parametrize("gamma", [1e-3, 0.1, 2.0, 1e3])
 def test_the_weight_inside_the_staleness_cancels(gamma):
     moment = Moment(10, 100)
-    expected = Informativeness(staleness_gamma=0.5).score(population(), moment).total
-    assert_allclose(Informativeness(staleness_gamma=gamma).score(population(), moment).total, expected, atol=1e-9)
+    here = situation(population(), moment)
+    expected = Informativeness(staleness_gamma=0.5).score(here).total
+    assert_allclose(Informativeness(staleness_gamma=gamma).score(here).total, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("round", [2, 10, 10**6])
@@ -234,10 +257,9 @@ def test_probabilities_are_positive_by_the_softmax_alone(round, ratio):
 
 
 def test_the_first_selection_prefers_high_losses():
-    cold = Population.new(np.full(4, 10))
-    cold.losses = np.array([2.2, 2.3, 2.4, 2.5])
+    cold = replace(Population.new(np.full(4, 10)), losses=np.array([2.2, 2.3, 2.4, 2.5]))
     moment = Moment(1, 100)
-    total = Informativeness().score(cold, moment).total
+    total = Informativeness().score(situation(cold, moment)).total
     assert_allclose(total, [0, 1 / 3, 2 / 3, 1])
     p = softmax(total, Softmax().tau(moment))
     assert p[3] / p[0] == pytest.approx(2.73, abs=5e-3)
@@ -248,21 +270,23 @@ def test_the_first_selection_prefers_high_losses():
 
 def test_a_score_of_zero_works_in_vain():
     scores = np.array([0.0, 0.5, 1.0])
-    assert weigh(ClientWeights(), scores)[0] == 0
-    assert Allocator(ceiling="none").densities(0.2, scores, links(1, 1, 1))[0] == 0.005
-    assert weigh(ClientWeights(floor=0.1), scores)[0] > 0
+    assert weigh(ByScore(), scores)[0] == 0
+    assert densities(ScoreShare(**STEADY, ceiling="none"), scores, links(1, 1, 1))[0] == 0.005
+    assert weigh(ByScore(floor=0.1), scores)[0] > 0
 
 
 @pytest.mark.parametrize(("told", "remembered"), [(True, [0, 0.9]), (False, [5, 1])])
 def test_what_a_score_of_zero_sent_is_lost_unless_the_client_is_told_that_it_was_not_used(told, remembered):
     v = np.array([5, 1], np.float32)
     sent = Update.keep(v, np.array([0]))
-    assert weighted_sum(2, [sent], np.array([0.0])).tolist() == [0, 0]
-    kept = ErrorMemory().settle({"memory": v}, sent if told else None, 0.9)
-    assert_allclose(kept["memory"], remembered, rtol=1e-6)
+    assert Mean().aggregate([sent], np.array([0.0]), 2).tolist() == [0, 0]
+    kept = ErrorMemory().settle({"residual": v}, sent if told else None, 0.9)
+    assert_allclose(kept["residual"], remembered, rtol=1e-6)
 
 
 # "Under the total-budget constraint Σθ_k = M·θ_t."
+
+KINDS = (ScoreShare, Waterfill)
 
 
 @pytest.mark.parametrize(
@@ -274,9 +298,9 @@ def test_what_a_score_of_zero_sent_is_lost_unless_the_client_is_told_that_it_was
 )
 def test_clipping_breaks_the_budget_and_waterfill_keeps_it(scores, mbps, clipped):
     # N and T_budget such that the ceiling of 1 Mb/s is 1
-    means = links(*mbps, size=31_250)
-    assert Allocator().densities(0.2, np.array(scores), means).sum() == pytest.approx(clipped)
-    assert Allocator(rule="waterfill").densities(0.2, np.array(scores), means).sum() == pytest.approx(3 * 0.2)
+    found, filled = (densities(kind(**STEADY), np.array(scores), links(*mbps, size=31_250)) for kind in KINDS)
+    assert found.sum() == pytest.approx(clipped)
+    assert filled.sum() == pytest.approx(3 * 0.2)
 
 
 # "The bandwidth ceiling is implied by the per-round time budget."
@@ -285,13 +309,13 @@ def test_clipping_breaks_the_budget_and_waterfill_keeps_it(scores, mbps, clipped
 def test_the_ceiling_gives_the_whole_time_budget_to_the_upload():
     seconds = time_budget(0.2, ALEXNET, 3e6, 50, 0.3)
     assert seconds == pytest.approx(20.93, abs=5e-3)
-    means = links(3, size=ALEXNET, seconds=seconds)
-    cap = Allocator().caps(0.2, means)
+    conditions, lone = links(3, size=ALEXNET, seconds=seconds), np.array([0])
+    cap = ScoreShare().caps(0.2, conditions)
     assert_allclose(cap, [0.706], atol=5e-4)
     # the upload alone lasts all of it, and 50 steps of up to 0.5 s come on top
-    assert_allclose(upload_seconds(cap, means.bandwidth, ALEXNET), [seconds])
-    strict = Allocator(ceiling="strict").caps(0.2, means)
-    assert upload_seconds(strict, means.bandwidth, ALEXNET)[0] + 50 * 0.3 < seconds
+    assert_allclose(conditions.up_seconds(lone, 32 * cap * ALEXNET, 0.0), [seconds])
+    strict = ScoreShare(ceiling="strict").caps(0.2, conditions)
+    assert conditions.up_seconds(lone, 32 * strict * ALEXNET, 0.0)[0] + 50 * 0.3 < seconds
 
 
 # "Residuals survive": a decay below 1 forgets what is never sent.
@@ -300,12 +324,12 @@ def test_the_ceiling_gives_the_whole_time_budget_to_the_upload():
 def test_a_memory_with_decay_leaks():
     memory, nothing = np.ones(1, np.float32), Update(1, np.empty(0, np.int64), np.empty(0, np.float32))
     for _ in range(5):
-        memory = ErrorMemory().settle({"memory": memory}, nothing, 0.94)["memory"]
+        memory = ErrorMemory().settle({"residual": memory}, nothing, 0.94)["residual"]
     assert_allclose(memory, 0.94**5, rtol=1e-5)  # 0.73
 
 
 def test_the_decay_moves_by_two_percent_only():
-    decays = [ErrorMemory().beta(theta) for theta in thetas(Budget())[1:]]
+    decays = [ErrorMemory().beta(theta) for theta in thetas(Schedule())[1:]]
     assert min(decays) == pytest.approx(0.85 + 0.12 * (1 - 0.28))  # 0.936, not 0.85
     assert max(decays) == pytest.approx(0.85 + 0.12 * (1 - 0.12))  # 0.956, not 0.97
     assert all(a <= b for a, b in pairwise(decays))
@@ -315,7 +339,7 @@ def test_the_decay_moves_by_two_percent_only():
 
 
 def test_server_momentum_doubles_a_steady_step():
-    state, aggregate = np.zeros(1, np.float32), np.ones(1, np.float32)
+    state, aggregate = {}, np.ones(1, np.float32)
     for _ in range(30):
         state, step = ServerMomentum(0.5).step(state, aggregate)
     assert_allclose(step, 1 / (1 - 0.5), rtol=1e-6)

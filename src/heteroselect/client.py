@@ -1,4 +1,4 @@
-"""What a client does with each message. It sees its own data and what it kept, the model, and nothing else.
+"""What a client does with each message. It has its own data, what it kept, the model, and nothing else.
 
 Both engines call these functions; only who carries the messages, and where a client's memory lies, differs.
 """
@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heteroselect.compress import Kept, Scene, Update
-from heteroselect.compress.curvature import mask_density
+from heteroselect.compress import Scene, Update
 from heteroselect.compress.update import Values, dot, norm
 from heteroselect.compress.wire import encode
 from heteroselect.data.batches import Batches, to_inputs
@@ -20,8 +19,10 @@ from heteroselect.data.examples import Examples, Pixels
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Loss
 from heteroselect.messages import Calibrate, Order, Question, Upload
-from heteroselect.method import Method
+from heteroselect.method import Method, naming
+from heteroselect.state import Kept, State
 from heteroselect.streams import Draws, Streams, drawing_from
+from heteroselect.train import Job, TwoSided
 
 
 @dataclass(frozen=True)
@@ -36,32 +37,35 @@ class Task:
 
 @dataclass(frozen=True)
 class Pending:
-    """An upload on its way: only when it is known whether it arrived is it known what to keep."""
+    """An upload on its way: what the client keeps is decided once it is known whether the upload was used."""
 
+    order: Order
     sent: Update
     offered: Kept
-    mask: Kept
-    order: Order
-    kept: Kept
-    shift: Values | None = None
+    """What the memory is to settle."""
+    compress: Kept
+    """What the compressor keeps, whatever becomes of the upload."""
+    state: State
+    shared: Kept
 
-    def settle(self, method: Method, arrived: bool) -> Kept:
-        """What the client carries on: the rest of what it sent, or all of it where nothing arrived."""
-        memory = method.memory.settle(self.offered, self.sent if arrived else None, self.order.beta)
-        drift: Kept = {}
-        if self.shift is not None and arrived:
-            drift = method.drift.settle(self.shift, self.sent, self.order, method.train)
-        return {**self.kept, **memory, **self.mask, **drift}
+    def settle(self, method: Method, used: bool) -> State:
+        """What the client keeps from here on: the rest of what it sent, or all of it where nothing was used."""
+        kept = {"memory": method.memory.settle(self.offered, self.sent if used else None, self.order.beta)}
+        if used and isinstance(method.train, TwoSided):
+            before = self.state.get("train", {})
+            kept["train"] = method.train.settle(before, self.shared, self.sent, self.order)
+        state = {**self.state, "compress": self.compress, **kept}
+        return {role: arrays for role, arrays in state.items() if arrays}
 
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a client learnt in a round, and how: sent at once, or held until it is asked for."""
+    """What a client learnt in a round: sent at once, or held until it is asked for."""
 
     order: Order
     delta: Values
     report: dict[str, float]
-    shift: Values | None
+    shared: Kept
 
 
 @dataclass
@@ -84,38 +88,36 @@ class Client:
             return float(_loss(model, task, x, examples.y.to(model.device)))
 
     def train(
-        self, order: Order, model: FlatModel, task: Task, method: Method, kept: Kept, shared: Kept | None = None
+        self, order: Order, model: FlatModel, task: Task, method: Method, state: State, shared: Kept | None = None
     ) -> tuple[Upload, Pending | Learnt]:
-        """Train from the global model in `model`, compress what was learnt and what was `kept`."""
+        """Train from the global model in `model`, and compress what was learnt and what was kept."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
-        shift = method.drift.shift(kept, shared or {}, start.cpu().numpy())
-        added = None if shift is None else torch.from_numpy(shift).to(model.device)
+        job = Job(task.loss, batches, [order.rate], order.steps, [state.get("train", {})], shared or {})
         with self._randomness(order.round, model, task):
-            trained = method.train.run(model, task.loss, batches, [order.rate], order.steps, added)
-            learnt = self.learnt(order, start, model, trained.report(), shift)
-            return self.answer(learnt, model, batches, task, method, kept)
+            with naming("train"):
+                trained = method.train.run(model, job)
+            learnt = self.learnt(order, start, model, trained.report(), job.shared)
+            return self.answer(learnt, model, batches, task, method, state)
 
-    def learnt(
-        self, order: Order, start: Tensor, model: FlatModel, report: dict[str, float], shift: Values | None = None
-    ) -> Learnt:
+    def learnt(self, order: Order, start: Tensor, model: FlatModel, report: dict[str, float], shared: Kept) -> Learnt:
         """How far the trained `model` is from where it started."""
         delta: Values = (model.vector - start).cpu().numpy()
         if not np.isfinite(delta).all():
             raise HeteroSelectError(
-                f"method.train.rate: training diverged at client {self.id} in round {order.round}; "
+                f"method.rate.start: training diverged at client {self.id} in round {order.round}; "
                 f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
             )
-        return Learnt(order, delta, {**report, "norm": norm(delta)}, shift)
+        return Learnt(order, delta, {**report, "norm": norm(delta)}, shared)
 
     def answer(
-        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, kept: Kept
+        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
     ) -> tuple[Upload, Pending | Learnt]:
-        """Bytes, or where the order says so the promise of some."""
+        """The update as bytes; or, where the order says so, only its length for now."""
         if learnt.order.hold:
             return Upload(self.id, b"", len(self.examples), learnt.report), learnt
-        return self.send(learnt, model, batches, task, method, kept)
+        return self.send(learnt, model, batches, task, method, state)
 
-    def give(self, held: Learnt, model: FlatModel, task: Task, method: Method, kept: Kept) -> tuple[Upload, Pending]:
+    def give(self, held: Learnt, model: FlatModel, task: Task, method: Method, state: State) -> tuple[Upload, Pending]:
         """Send what was held; `model` is again the global one."""
         order = held.order
         model.vector.add_(torch.from_numpy(held.delta).to(model.device))
@@ -123,34 +125,34 @@ class Client:
         batches.take(order.steps)
         model.module.train()
         with self._randomness(order.round, model, task, "probe dropout"):
-            return self.send(held, model, batches, task, method, kept)
+            return self.send(held, model, batches, task, method, state)
 
     def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
         """What the client trains on this round."""
         return self._batches("batches", order.round, method.train.batch, model, task)
 
     def send(
-        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, kept: Kept
+        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
     ) -> tuple[Upload, Pending]:
         """From what was learnt to bytes; `model` is the trained one."""
         order = learnt.order
-        v, offered = method.memory.offer(learnt.delta, kept)
+        v, offered = method.memory.offer(learnt.delta, state.get("memory", {}))
         scene = Scene(
             model=model,
             loss=lambda: _loss(model, task, *batches()),
-            proximal=method.train.proximal,
-            mask=kept.get("mask"),
+            proximal=getattr(method.train, "proximal", 0.0),
+            state=state.get("compress", {}),
             warmup=order.warmup,
             rng=self.streams.numpy("layers", round=order.round, client=self.id),
             generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
         )
-        chosen = method.compress.compress(v, order.density, scene)
+        with naming("compress"):
+            chosen, kept = method.compress.compress(v, order.density, scene)
         rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
-        mask = {"mask": mask_density(model.layout, update.positions)}
         payload = encode(update, model.layout.layer_ends)
         upload = Upload(self.id, payload, len(self.examples), {**learnt.report, "memory": _left(v, update)})
-        return upload, Pending(update, offered, mask, order, kept, learnt.shift)
+        return upload, Pending(order, update, offered, kept, state, learnt.shared)
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""

@@ -1,26 +1,28 @@
-"""From the clients' answers to the aggregate: who is asked for what it learnt, what arrives, and what is believed."""
+"""What arrives: who of those who trained is asked for its update, how long answers take, what is lost or damaged on
+the way, and what the server accepts."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from heteroselect.arrays import Counts
+from heteroselect import population
+from heteroselect.arrays import Counts, Reals
 from heteroselect.compress import Update
-from heteroselect.compress.wire import WireError, decode
+from heteroselect.compress.wire import TABLE, WireError, decode, table_with
+from heteroselect.conditions import Conditions
 from heteroselect.messages import Upload
 from heteroselect.method import Chooser, Method
 from heteroselect.score.sketch import sketch
 from heteroselect.select import Cohort
 from heteroselect.streams import Streams
-from heteroselect.world import Event, Speeds, World
+from heteroselect.world import Environment, Event, gone
 from heteroselect.world.ledger import Messages
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What arrived and is believed, how long each answer took and all together, what went over the air,
-    and what went wrong."""
+class Arrived:
+    """The updates that were accepted, how long each answer took and all together, what was sent, and what went
+    wrong."""
 
     updates: dict[int, Update]
     took: dict[int, float]
@@ -36,42 +38,44 @@ def choose(
     chooser: Chooser,
     size: int,
     rng: np.random.Generator,
-) -> tuple[Cohort, dict[int, Upload]]:
-    """Select again, among those who have trained: the cohort with what each chosen one speaks for, and who is asked."""
-    here = np.array([place for place, k in enumerate(cohort.ids) if int(k) in trained], np.int64)
-    ids = cohort.ids[here]
-    if len(ids) == 0:
-        return cohort, {}
-    norms = np.array([trained[int(k)].report["norm"] for k in ids])
-    chosen = chooser.choose(norms, sizes[ids] / sizes[ids].sum(), min(size, len(ids)), rng)
+) -> tuple[Cohort, list[int]]:
+    """Select again, among those who have trained: the cohort with what each chosen one stands for, and who is asked."""
+    ids = np.array([k for k in cohort.ids if int(k) in trained], np.int64)
     inclusion, share = np.ones(len(cohort.ids)), np.zeros(len(cohort.ids))
-    inclusion[here[chosen.ids]] = chosen.inclusion
-    share[here[chosen.ids]] = chosen.inclusion if chosen.share is None else chosen.share
-    asked = {int(k): trained[int(k)] for k in ids[chosen.ids]}
-    return replace(cohort, inclusion=inclusion, share=share), asked
+    if len(ids) == 0:
+        return cohort, []
+    norms = np.array([trained[int(k)].report["norm"] for k in ids])
+    chosen = chooser.choose(ids, norms, sizes[ids] / sizes[ids].sum(), min(size, len(ids)), rng)
+    places = [int(np.flatnonzero(cohort.ids == k)[0]) for k in chosen.ids]
+    inclusion[places] = chosen.inclusion
+    share[places] = chosen.inclusion if chosen.share is None else chosen.share
+    return replace(cohort, inclusion=inclusion, share=share), [int(k) for k in chosen.ids]
 
 
-def listen(
+def receive(
     t: int,
+    now: float,
     uploads: dict[int, Upload],
     sent: Messages,
-    speeds: Speeds,
-    steps: Counts,
-    speaking: Sequence[bool],
+    conditions: Conditions,
+    passes: Reals,
     method: Method,
-    world: World,
+    environment: Environment,
     streams: Streams,
-) -> Heard:
+) -> Arrived:
     """Wait for the answers, let the world lose and damage some, decode the others and screen them.
 
-    Nothing that a payload does can reach the model before it has passed here.
+    Nothing in a payload can reach the model before it has passed here.
     """
-    ids = [int(k) for k in sent.selected]
-    struck = world.faults.strike(list(uploads.values()), t, streams)
-    absent = ["missing" if speaks else None for speaks in speaking]
-    fate = [struck.get(k) if k in uploads else none for k, none in zip(ids, absent, strict=True)]
-    answers = world.clock.answers(sent, speeds, steps)
-    in_time, seconds, answers = world.faults.wait(answers, fate)
+    faults, ids = environment.faults, [int(k) for k in sent.selected]
+    struck = faults.strike(list(uploads.values()), t, streams)
+    start = now + environment.clock.scoring(sent, conditions, method.score.batches, now)
+    answers = environment.clock.answers(sent, conditions, passes, start)
+    left = gone(answers, sent.selected, conditions, start)
+    fate = [_fate(k, k in uploads, away, d > 0, struck) for k, away, d in zip(ids, left, sent.densities, strict=True)]
+    in_time, seconds, answers = faults.wait(answers, fate)
+    own = getattr(method.compress, "codec", None)
+    codecs = TABLE if own is None else table_with(own)
     payloads, updates, events = [0] * len(ids), {}, []
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
         if kind == "missing":
@@ -79,13 +83,13 @@ def listen(
             continue
         if client not in uploads:
             continue  # it trained, and was not asked for what it learnt
-        upload = world.faults.damage(uploads[client], kind or "", sent.size, t, streams)
+        upload = faults.damage(uploads[client], kind or "", sent.size, t, streams, codecs)
         payloads[place] = len(upload.payload)
         if not in_time[place]:
             events.append(Event(client, "late"))
             continue
         try:
-            updates[client] = decode(upload.payload, sent.size)
+            updates[client] = decode(upload.payload, sent.size, codecs)
         except WireError as error:
             events.append(Event(client, "rejected", str(error)))
     for client in sorted(method.screen.refused(updates)):
@@ -94,9 +98,16 @@ def listen(
     took = dict(zip(ids, answers.tolist(), strict=True))
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
-    return Heard(updates, took, over_the_air, seconds, events)
+    return Arrived(updates, took, over_the_air, seconds, events)
 
 
-def signal(update: Update, method: Method, streams: Streams) -> Update:
+def _fate(client: int, uploaded: bool, left: bool, expected: bool, struck: dict[int, str]) -> str | None:
+    """What happens to a client's answer; None: nothing does."""
+    if not uploaded:
+        return "missing" if expected else None
+    return "missing" if left else struck.get(client)
+
+
+def remembered(update: Update, method: Method, streams: Streams) -> Update:
     """What the server remembers an update by: itself, or a sketch of it."""
-    return sketch(update, method.sketch, streams) if method.sketch else update
+    return sketch(update, method.sketch, streams) if method.sketch else population.remembered(update)

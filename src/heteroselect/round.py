@@ -1,71 +1,73 @@
 """THE ROUND: observe → score → select → allocate → train and compress → aggregate → record.
 
-This is Algorithm 1 of the paper. Where the clients run is the engine's business, what the links are is
-the world's, and every decision is the method's.
+This is Algorithm 1 of the paper. Where the clients run is the engine's business, what their links and devices are is
+the world's, and every decision is the method's. A round changes nothing: it returns the server as it is afterwards.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from heteroselect.aggregate import weighted_sum
-from heteroselect.allocate import Means
+from heteroselect.allocate import Allocation
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress import Kept, Update
+from heteroselect.compress import Update
+from heteroselect.compress.update import Values
+from heteroselect.conditions import Conditions
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
-from heteroselect.method import Method
+from heteroselect.method import Method, naming, needs_of
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.receive import choose, listen, signal
-from heteroselect.select import Situation, checked
+from heteroselect.receive import Arrived, choose, receive, remembered
+from heteroselect.score import Scores
+from heteroselect.select import Cohort, Outcome, SendAll, Situation, among, checked
+from heteroselect.state import Kept, State
 from heteroselect.streams import Streams
-from heteroselect.train import Turn
-from heteroselect.world import Event, World
+from heteroselect.train import Turn, TwoSided
+from heteroselect.world import Environment, Event
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
 
-class Engine(Protocol):
-    """Where clients run. It carries messages; losses come in the order of the questions, uploads in any order, and of
+class Clients(Protocol):
+    """Where clients run. It carries messages: losses come in the order of the questions, uploads in any order, and of
     some clients perhaps none. `shared` goes down with the model. `collect` asks some of those who were told to hold
-    their update; `settle` tells those who sent whether it was used."""
+    their update for it; `settle` tells the clients named whether their upload was used, and leaves all others as they
+    are."""
 
     @property
     def layout(self) -> Layout: ...
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]: ...
     def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]: ...
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]: ...
-    def settle(self, used: Collection[int]) -> None: ...
+    def settle(self, used: Mapping[int, bool]) -> None: ...
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]: ...
-    def evaluate(self, weights: Weights) -> float: ...
 
 
-@dataclass
+@dataclass(frozen=True)
 class Server:
-    """All that the server carries from round to round: the model, what its parts noted, and what it knows of the
-    clients."""
+    """All that the server carries from round to round: the model, what it knows of the clients, what its parts keep
+    (by role), the round it is after, and the simulated second."""
 
     weights: Weights
     population: Population
-    state: Kept = field(default_factory=dict)
-    notes: Kept = field(default_factory=dict)
-    past: dict[str, Reals] = field(default_factory=lambda: {"norms": np.empty(0), "thetas": np.empty(0)})
-    """Of each round so far: the mean length of an update, and θ_t."""
+    state: State = field(default_factory=dict)
     round: int = 0
-    """The round that all of this is after; −1 for the moment in which it changes."""
+    now: float = 0.0
 
-    def note(self, norm: float, theta: float) -> None:
-        self.past = {"norms": np.append(self.past["norms"], norm), "thetas": np.append(self.past["thetas"], theta)}
+    def of(self, role: str) -> Kept:
+        """What the part of this role keeps."""
+        return self.state.get(role, {})
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a round was: who spoke, how much, how loudly, and what came of it."""
+    """What a round was: who took part, how much each sent, how much it counted, and what came of it."""
 
     round: int
     accuracy: float | None
@@ -86,176 +88,304 @@ class Record:
     events: list[Event]
 
 
+@dataclass(frozen=True)
+class Played:
+    """A round that has been computed and not yet taken over: the server afterwards, the record, which uploads were
+    used, and the updates that the server is to remember."""
+
+    server: Server
+    record: Record
+    used: dict[int, bool]
+    received: dict[int, Update]
+
+
+@dataclass(frozen=True)
+class Round:
+    """What a round works with: the moment, the server before it, and everything it runs on."""
+
+    moment: Moment
+    server: Server
+    method: Method
+    clients: Clients
+    environment: Environment
+    streams: Streams
+    selected: int
+
+    @property
+    def number(self) -> int:
+        return self.moment.round
+
+
 def play_round(
     moment: Moment,
     server: Server,
     method: Method,
-    engine: Engine,
-    world: World,
+    clients: Clients,
+    environment: Environment,
     streams: Streams,
     *,
     selected: int,
-    evaluate: bool = True,
-) -> Record:
-    """One round: `server` moves on in place, and the record of what happened is returned."""
-    population, size, t = server.population, engine.layout.size, moment.round
+) -> Played:
+    """Compute one round, which begins at the simulated second `server.now`."""
+    this = Round(moment, server, method, clients, environment, streams, selected)
+    seen = observe_and_score(this)  # eqs 1 to 5
+    plan = select_and_allocate(this, seen)  # eqs 6 to 9, and 12
+    arrived = train_and_receive(this, seen, plan)  # eqs 9 to 12, at the clients
+    result = aggregate(this, seen, plan, arrived)  # eqs 13 and 14
+    return conclude(this, seen, plan, arrived, result)
 
-    # observe and score (eqs 1 to 5)
-    asked = method.score.asks(population, streams.numpy("questions", round=t))
-    population.losses = observe(t, asked, server, method, engine)
-    scores = method.score.score(population, moment)
 
-    # select (eq. 6); whoever selects without knowing the links does not get to see them
-    speeds = world.speeds(stress(t, server, method, engine, world), streams, t)
-    means = Means(
-        bandwidth=speeds.up,
-        step_seconds=speeds.step_seconds,
-        steps=method.train.steps,
-        budget_seconds=world.budget_seconds,
-        size=size,
-        real_bits=None if world.clock.charge == "paper" else method.values.bits,
-        data=population.sizes / population.sizes.sum(),
-        norms=population.reported("norm"),
-        past_norms=server.past["norms"],
-        past_thetas=server.past["thetas"],
-    )
+@dataclass(frozen=True)
+class Seen:
+    """What the server knows before it decides: the simulated second, what clients have to work with, whose loss was
+    asked for, and the scores."""
+
+    now: float
+    conditions: Conditions
+    asked: Counts
+    population: Population
+    scores: Scores
+
+
+def observe_and_score(this: Round) -> Seen:
+    """Find out who is there, ask for the losses that the score needs, and score."""
+    server, method, t = this.server, this.method, this.number
+
+    @cache
+    def losses_of_all() -> Reals:  # asked by a stressed world only; nobody is charged for it
+        return ask_losses(this, np.arange(len(server.population)))
+
+    conditions, now = wait_for_clients(this, losses_of_all)
+    there = np.flatnonzero(conditions.available)
+    rng = this.streams.numpy("questions", round=t)
+    here = Situation(this.moment, there, server.population.only(there), rng=rng, state=server.of("score"))
+    with naming("score"):
+        asked = among(method.score.asks(here), there, "the clients whose loss is asked")
+    known = losses_of_all.cache_info().currsize > 0
+    losses = _only(losses_of_all(), asked) if known else ask_losses(this, asked)
+    population = replace(server.population, losses=losses)
+    with naming("score"):
+        scores = method.score.score(replace(here, population=population.only(there)))
+        among(scores.ids, there, "the clients with a score")
+    return Seen(now, conditions, asked, population, scores)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who takes part (`cohort`), with which score, how much each may send, and what each is told."""
+
+    cohort: Cohort
+    score: Reals
+    allocation: Allocation
+    beta: float
+    orders: list[Order]
+    selector_state: Kept
+
+
+def select_and_allocate(this: Round, seen: Seen) -> Plan:
+    """Draw the cohort, share out how much each may send, and with it everything else that a client is told."""
+    method, server, population, scores = this.method, this.server, seen.population, seen.scores
     here = Situation(
-        size=selected,
-        moment=moment,
-        rng=streams.numpy("selection", round=t),
-        population=population.only(scores.ids),
-        means=means.only(scores.ids) if "links" in method.needs else None,
-        state=server.notes,
+        this.moment,
+        scores.ids,
+        population.only(scores.ids),
+        size=min(this.selected, len(scores.ids)),
+        rng=this.streams.numpy("selection", round=this.number),
+        # a rule that does not need the links does not get to see them
+        conditions=seen.conditions.only(scores.ids) if "links" in needs_of(method.select) else None,
+        state=server.of("select"),
     )
-    drawn = checked(method.select.select(scores.total, here), len(scores.total))
-    cohort, score = replace(drawn, ids=scores.ids[drawn.ids]), scores.total[drawn.ids]
-    ids = cohort.ids
-
-    # allocate (eqs 7 and 8), and with it everything else a client is told (eqs 9 and 12)
-    allocation = method.allocate.allocate(score, replace(means.only(ids), share=cohort.share), moment)
-    beta = method.memory.beta(allocation.theta)
-    rates, steps = method.rate.of_clients(moment, score), method.steps.of(method.train.steps, speeds.step_seconds[ids])
-    cohort, hold = replace(cohort, steps=steps), method.choose is not None
+    with naming("select"):
+        cohort = checked(method.select.select(scores.total, here), scores.ids)
+    ids, score = cohort.ids, scores.total[np.searchsorted(scores.ids, cohort.ids)]
+    mine, conditions = population.only(ids), seen.conditions.only(ids)
+    here = replace(here, ids=ids, population=mine, conditions=conditions, state=server.of("allocate"))
+    with naming("allocate"):
+        allocation = method.allocate.allocate(score, cohort, here)
+    beta, rates = method.memory.beta(allocation.theta), method.rate.of_clients(this.moment, score)
+    steps = method.work.of(method.train.steps, conditions.step_seconds)
+    hold = not isinstance(method.choose, SendAll)
     orders = [
-        Order(int(k), t, rate, float(density), beta, int(count), allocation.warmup, hold)
+        Order(int(k), this.number, rate, float(density), beta, int(count), allocation.warmup, hold)
         for k, rate, density, count in zip(ids, rates, allocation.densities, steps, strict=True)
     ]
+    return Plan(replace(cohort, steps=steps), score, allocation, beta, orders, cohort.state)
 
-    # train and compress (eqs 9 to 12), at the clients; then over the air, where things get lost
-    shared = method.drift.shared(server.state)
-    uploads = {upload.client: upload for upload in engine.train(server.weights, orders, shared)}
-    densities = allocation.densities
-    if method.choose is not None:
-        rng = streams.numpy("choice", round=t)
-        cohort, uploads = choose(cohort, uploads, population.sizes, method.choose, selected, rng)
-        asked_for = np.isin(ids, list(uploads))
-        uploads = {upload.client: upload for upload in engine.collect(server.weights, list(uploads))}
-        densities = np.where(asked_for, densities, 0.0)
-    speaking = (densities > 0).tolist()
+
+@dataclass(frozen=True)
+class Answers:
+    """What came back: the uploads, the cohort (with what each stands for, where it was selected again), how much each
+    was to send in the end, and what arrived of it."""
+
+    uploads: dict[int, Upload]
+    cohort: Cohort
+    densities: Reals
+    arrived: Arrived
+
+
+def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
+    """Let the clients train and compress; then wait for what arrives."""
+    method, server, cohort, ids = this.method, this.server, plan.cohort, plan.cohort.ids
+    shared = method.train.shared(server.of("train")) if isinstance(method.train, TwoSided) else {}
+    uploads = {upload.client: upload for upload in this.clients.train(server.weights, plan.orders, shared)}
+    densities, reports = plan.allocation.densities, 0
+    if not isinstance(method.choose, SendAll):
+        rng, reports = this.streams.numpy("choice", round=this.number), len(ids)
+        cohort, chosen = choose(cohort, uploads, seen.population.sizes, method.choose, this.selected, rng)
+        densities = np.where(np.isin(ids, chosen), densities, 0.0)
+        uploads = {upload.client: upload for upload in this.clients.collect(server.weights, chosen)}
     sent = Messages(
-        size=size,
+        size=this.clients.layout.size,
         model=server.weights.nbytes,
-        asked=asked,
+        asked=seen.asked,
         selected=ids,
         densities=densities,
         payloads=[len(uploads[int(k)].payload) if int(k) in uploads else 0 for k in ids],
         shared=sum(array.nbytes for array in shared.values()),
-        reports=len(ids) if hold else 0,
+        reports=reports,
     )
-    heard = listen(t, uploads, sent, speeds, steps, speaking, method, world, streams)
+    passes = np.array([method.passes * order.steps for order in plan.orders])
+    arrived = receive(
+        this.number, seen.now, uploads, sent, seen.conditions, passes, method, this.environment, this.streams
+    )
+    return Answers(uploads, cohort, densities, arrived)
 
-    # aggregate (eqs 13 and 14), in the order of the clients' numbers whatever the order drawn
-    places = np.array([place for place, k in enumerate(ids) if int(k) in heard.updates], np.int64)
+
+@dataclass(frozen=True)
+class Result:
+    """The new model, what the parts at the server keep, the aggregate, the weight of each of the cohort, and who
+    measured batch-norm statistics."""
+
+    model: Weights
+    state: dict[str, Kept]
+    aggregate: Values | None
+    weights: Reals
+    calibrated: list[Calibrated]
+
+
+def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
+    """Weigh and aggregate what arrived, in the order of the clients' numbers whatever the order drawn, and step."""
+    method, server, ids, updates = this.method, this.server, plan.cohort.ids, answers.arrived.updates
+    places = np.array([place for place, k in enumerate(ids) if int(k) in updates], np.int64)
     places = places[np.argsort(ids[places])]
     weights = np.zeros(len(ids))
-    weights[places] = method.weigh.of(score[places], cohort.only(places), population)
-    model, state, aggregate = server.weights, server.state, None
+    with naming("weigh"):
+        weights[places] = method.weigh.weights(plan.score[places], answers.cohort.only(places), seen.population)
+    model, state, mean = server.weights, {**server.state, "select": plan.selector_state}, None
     if len(places):
-        aggregate = weighted_sum(size, [heard.updates[int(k)] for k in ids[places]], weights[places])
-        turn = Turn(method.rate.eta(moment), method.train.steps, len(places), len(population))
-        drift, more = method.drift.follow(state, aggregate, turn, method.train)
-        state, step = method.server.step(state, aggregate)
-        state = {**state, **drift}
-        model = Weights(model.vector + torch.from_numpy(step if more is None else step + more), model.buffers)
-    model, calibrated = recalibrate(t, model, population, method, engine, ids[np.sort(places)])
-    sent = replace(heard.sent, calibrated=calibrated)
+        size = this.clients.layout.size
+        mean = method.aggregate.aggregate([updates[int(k)] for k in ids[places]], weights[places], size)
+        state["server"], step = method.server.step(server.of("server"), mean)
+        if isinstance(method.train, TwoSided):
+            turn = Turn(method.rate.eta(this.moment), method.train.steps, len(places), len(seen.population))
+            state["train"], more = method.train.follow(server.of("train"), mean, turn)
+            step = step if more is None else step + more
+        model = Weights(model.vector + torch.from_numpy(step), model.buffers)
+    model, calibrated = recalibrate(this, model, ids[np.sort(places)])
+    return Result(model, state, mean, weights, calibrated)
 
-    # record
+
+def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Result) -> Played:
+    """The record, and what the server knows afterwards."""
+    method, server, ids, arrived, t = this.method, this.server, plan.cohort.ids, answers.arrived, this.number
+    clock, uploads, losses = this.environment.clock, answers.uploads, seen.population.losses
+    sent = replace(arrived.sent, calibrated=result.calibrated)
+    beside = clock.beside(sent, seen.conditions, method.score.batches, seen.now, arrived.seconds)
     kept = [upload.report["memory"] for upload in uploads.values() if "memory" in upload.report]
     record = Record(
         round=t,
-        accuracy=engine.evaluate(model) if evaluate else None,
-        loss_mean=float(population.losses.mean()) if np.isfinite(population.losses).all() else None,
+        accuracy=None,
+        loss_mean=float(losses.mean()) if np.isfinite(losses).all() else None,
         selected=ids.tolist(),
-        scores=score.tolist(),
-        densities=densities.tolist(),
-        weights=weights.tolist(),
-        bandwidth_mbps=(speeds.up[ids] / 1e6).tolist(),
-        seconds=heard.seconds + world.clock.beside(sent, speeds, method.score.batches),
+        scores=plan.score.tolist(),
+        densities=answers.densities.tolist(),
+        weights=result.weights.tolist(),
+        bandwidth_mbps=(seen.conditions.up[ids] / 1e6).tolist(),
+        seconds=seen.now - server.now + (arrived.seconds + beside),
         bytes=sent.bytes(),
-        tau=cohort.tau,
-        theta=allocation.theta,
-        beta=beta,
-        learning_rate=method.rate.eta(moment),
+        tau=plan.cohort.tau,
+        theta=plan.allocation.theta,
+        beta=plan.beta,
+        learning_rate=method.rate.eta(this.moment),
         memory_norm=float(np.mean(kept)) if kept else None,
-        score_parts={name: float(part.mean()) for name, part in scores.parts.items()},
-        events=heard.events,
+        score_parts={name: float(part.mean()) for name, part in seen.scores.parts.items()},
+        events=arrived.events,
     )
+    state, received = dict(result.state), {}
+    mean = result.aggregate
+    if "uploads" in method.needs:
+        received = {k: remembered(update, method, this.streams) for k, update in arrived.updates.items()}
+    average = None if mean is None or not received else remembered(Update.whole(mean), method, this.streams)
+    norms = np.array([uploads[k].report.get("norm", np.nan) for k in arrived.updates])
+    outcome = Outcome(t, np.array(list(arrived.updates), np.int64), plan.allocation.theta, norms, average)
+    for role in ("score", "select", "allocate"):
+        part = getattr(method, role)
+        if hasattr(part, "learn"):
+            state[role] = part.learn(state.get(role, {}), outcome)
+    reports = {k: {**uploads[k].report, "seconds": arrived.took[k]} for k in arrived.updates}
+    population = seen.population.selected(ids, t).reported_by(reports)
+    after = Server(
+        result.model, population, {r: one for r, one in state.items() if one}, t, server.now + record.seconds
+    )
+    counted = result.weights > 0 if method.keep_unweighted else np.ones(len(ids), bool)
+    used = {int(k): bool(counts) and int(k) in arrived.updates for k, counts in zip(ids, counted, strict=True)}
+    return Played(after, record, used, received)
 
-    # move on, all at once: a round that is interrupted before here has not happened
-    server.round = -1
-    server.weights, server.state, server.notes = model, state, drawn.state
-    population.selected(ids, t)
-    lengths = [uploads[client].report.get("norm", np.nan) for client in heard.updates]
-    server.note(float(np.mean(lengths)) if lengths else np.nan, allocation.theta)
-    for client in heard.updates:
-        population.reported_by(client, {**uploads[client].report, "seconds": heard.took[client]})
-    if "uploads" in method.score.needs | method.needs:
-        for client, update in heard.updates.items():
-            population.received(client, signal(update, method, streams))
-        if aggregate is not None:
-            population.agree(signal(Update.whole(aggregate), method, streams).values, method.consensus_keep)
-    engine.settle({int(ids[place]) for place in places if weights[place] > 0 or not method.keep_unweighted})
-    server.round = t
-    return record
+
+def wait_for_clients(this: Round, losses: Callable[[], Reals]) -> tuple[Conditions, float]:
+    """What clients have to work with, at the first moment from now on at which anybody is there; and that moment."""
+    method, environment, now = this.method, this.environment, this.server.now
+    while True:
+        clients = len(this.server.population)
+        found = environment.world.conditions(this.number, now, clients, losses, this.streams)
+        if found.available.any():
+            break
+        if not now < found.changes < np.inf:
+            raise HeteroSelectError(f"world: nobody is available at second {now:g}, and nobody comes later.")
+        now = found.changes
+    conditions = replace(
+        found,
+        passes=method.passes * method.train.steps,
+        size=this.clients.layout.size,
+        real_bits=None if environment.clock.charge == "paper" else method.values.bits,
+        budget_seconds=environment.budget_seconds,
+    )
+    return conditions, now
 
 
-def observe(t: int, asked: Counts, server: Server, method: Method, engine: Engine) -> Reals:
-    """The losses of those asked, under the model of this round; NaN of all others."""
-    score, size = method.score, method.train.batch
+def ask_losses(this: Round, asked: Counts) -> Reals:
+    """The losses of those asked, under the model of this round; NaN for all others."""
+    score, size, t = this.method.score, this.method.train.batch, this.number
     questions = [Question(int(k), t, score.batches, size, score.augmented) for k in asked]
-    losses = np.full(len(server.population), np.nan)
-    losses[asked] = engine.losses(server.weights, questions) if questions else []
+    losses = np.full(len(this.server.population), np.nan)
+    losses[asked] = this.clients.losses(this.server.weights, questions) if questions else []
     if not np.isfinite(losses[asked]).all():
         client = int(asked[~np.isfinite(losses[asked])][0])
         raise HeteroSelectError(
-            f"method.train.rate: the model diverged before round {t} (its loss at client {client} is not finite); "
+            f"method.rate.start: the model diverged before round {t} (its loss at client {client} is not finite); "
             "allowed is a rate low enough to train with."
         )
     return losses
 
 
-def stress(t: int, server: Server, method: Method, engine: Engine, world: World) -> Reals:
-    """The losses that a stressed world couples its links to. The world knows them; nobody is charged for it."""
-    losses = server.population.losses
-    if world.links.stress == "none" or np.isfinite(losses).all():
-        return losses
-    return observe(t, np.arange(len(losses)), server, method, engine)
-
-
-def recalibrate(
-    t: int, model: Weights, population: Population, method: Method, engine: Engine, ids: Counts
-) -> tuple[Weights, list[Calibrated]]:
-    """Measure batch-norm statistics for the new model at the first clients heard; who did how much of it."""
+def recalibrate(this: Round, model: Weights, ids: Counts) -> tuple[Weights, list[Calibrated]]:
+    """Measure batch-norm statistics for the new model at the first clients that answered; who did how much of it."""
     done: list[Calibrated] = []
     if not model.has_statistics or len(ids) == 0:
         return model, done
-    size = method.train.batch
-    available = [-(-int(population.sizes[k]) // size) for k in ids]
-    for client, batches in zip(ids, method.calibrate.plan(available), strict=False):
+    size = this.method.train.batch
+    available = [-(-int(this.server.population.sizes[k]) // size) for k in ids]
+    for client, batches in zip(ids, this.method.calibrate.plan(available), strict=False):
         if batches:
-            buffers = engine.calibrate(model, Calibrate(int(client), t, batches, size))
+            buffers = this.clients.calibrate(model, Calibrate(int(client), this.number, batches, size))
             answer = sum(buffer.numel() * buffer.element_size() for buffer in buffers.values())
             done.append(Calibrated(int(client), batches, answer))
             model = Weights(model.vector, buffers)
     return model, done
+
+
+def _only(losses: Reals, ids: Counts) -> Reals:
+    """Those of some clients; NaN for all others."""
+    found = np.full(len(losses), np.nan)
+    found[ids] = losses[ids]
+    return found

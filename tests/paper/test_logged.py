@@ -4,22 +4,23 @@ From who was selected, the scores and the bandwidths alone follow every θ_k, th
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from heteroselect.allocate import Allocator, Means
+from heteroselect.allocate import ScoreShare, UniformShare
 from heteroselect.compress import ErrorMemory
+from heteroselect.conditions import Conditions
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.score import Informativeness
-from heteroselect.select import Softmax
+from heteroselect.select import Cohort, Situation, Softmax
 from heteroselect.streams import Streams
-from heteroselect.train import Rate
+from heteroselect.train import SharedRate
 from heteroselect.world import Devices
-from heteroselect.world.clock import Clock, Speeds, time_budget
+from heteroselect.world.clock import Clock, time_budget
 from heteroselect.world.ledger import Messages
 
 MNIST, CIFAR10 = 7850, 2_781_514  # parameters of the logistic regression and of AlexNet
@@ -44,10 +45,25 @@ class Logged:
     def moment(self) -> Moment:
         return Moment(self.round, 100)
 
-    def means(self) -> Means:
+    def conditions(self) -> Conditions:
+        """Those of the cohort."""
         devices = Devices(draw="authors").step_seconds(100, Streams(42))
-        seconds = time_budget(0.2, self.size, 3e6, 50, 0.3)
-        return Means(np.array(self.mbps) * 1e6, devices[self.selected], 50, seconds, self.size)
+        uplinks = np.array(self.mbps) * 1e6
+        return Conditions(
+            up=uplinks,
+            down=uplinks,
+            step_seconds=devices[self.selected],
+            available=np.ones(len(uplinks), bool),
+            passes=50,
+            size=self.size,
+            budget_seconds=time_budget(0.2, self.size, 3e6, 50, 0.3),
+        )
+
+    def shared_out(self, allocator: ScoreShare | UniformShare) -> np.ndarray:
+        """θ_k of the cohort."""
+        ids = np.array(self.selected)
+        here = Situation(self.moment, ids, Population.new(np.full(len(ids), 500)), conditions=self.conditions())
+        return allocator.allocate(np.array(self.scores), Cohort(ids, np.ones(len(ids))), here).densities
 
 
 LOGGED = [
@@ -146,48 +162,50 @@ each = pytest.mark.parametrize("log", LOGGED, ids=lambda log: f"{log.size}-{log.
 @each
 def test_the_schedules(log):
     assert Softmax().tau(log.moment) == pytest.approx(log.tau, abs=1e-5)
-    assert Rate().eta(log.moment) == pytest.approx(log.rate, abs=1e-6)
-    theta = Allocator().budget.theta(log.moment)
+    assert SharedRate().eta(log.moment) == pytest.approx(log.rate, abs=1e-6)
+    theta = ScoreShare().theta(log.moment)
     assert theta == pytest.approx(log.theta, abs=1e-5)
     assert ErrorMemory().beta(theta) == pytest.approx(log.beta, abs=1e-5)
 
 
-def charged(densities: np.ndarray, means: Means, size: int) -> tuple[float, float]:
+def charged(densities: np.ndarray, conditions: Conditions) -> tuple[float, float]:
     """Seconds and MB of a round by the paper's rules."""
     ids = np.arange(len(densities))
-    sent = Messages(size, 4 * size, ids[:0], ids, densities, [])
-    speeds = Speeds(up=means.bandwidth, down=means.bandwidth, step_seconds=means.step_seconds)
-    return Clock("paper").seconds(sent, speeds, 50, 8), sent.bytes().up_paper / 1e6
+    sent = Messages(conditions.size, 4 * conditions.size, ids[:0], ids, densities, [])
+    return Clock("paper").seconds(sent, conditions, 50, 8), sent.bytes().up_paper / 1e6
 
 
 @each
 def test_the_densities_the_seconds_and_the_megabytes(log):
-    means, allocator = log.means(), Allocator(warmup="allocated")
-    densities = allocator.allocate(np.array(log.scores), means, log.moment).densities
+    densities = log.shared_out(ScoreShare(warmup="allocated"))
     # bandwidths are logged to 0.5 kb/s, which a ceiling turns into up to 3·10⁻⁴ of itself
     assert_allclose(densities, log.densities, rtol=3e-4, atol=1e-5)
-    seconds, megabytes = charged(densities, means, log.size)
+    seconds, megabytes = charged(densities, log.conditions())
     assert seconds == pytest.approx(log.seconds, rel=3e-4)
     assert megabytes == pytest.approx(log.megabytes, rel=3e-4)
 
 
 def test_the_uniform_ablation_had_no_ceiling():
     log = next(log for log in LOGGED if (log.size, log.round) == (CIFAR10, 1))
-    means, uniform = log.means(), Allocator(rule="uniform", ceiling="none", warmup="allocated")
-    densities = uniform.allocate(np.array(log.scores), means, log.moment).densities
-    seconds, megabytes = charged(densities, means, log.size)
+    schedule = {name: getattr(ScoreShare(), name) for name in ("amplitude", "floor", "warmup_rounds")}
+    densities = log.shared_out(UniformShare(ceiling="none", warmup="allocated", **schedule))
+    seconds, megabytes = charged(densities, log.conditions())
     assert seconds == pytest.approx(UNIFORM_SECONDS, rel=3e-4)
     assert megabytes == pytest.approx(UNIFORM_MEGABYTES, rel=1e-6)
 
 
 def test_the_means_of_the_score_parts_in_the_first_two_rounds():
     score = Informativeness(constant=1.0, fairness_start=1.0, raw_staleness=True)
-    population = Population.new(np.full(100, 500))
-    population.losses = np.linspace(2, 3, 100)
-    first = {name: part.mean() for name, part in score.score(population, Moment(1, 100)).parts.items()}
+    population = replace(Population.new(np.full(100, 500)), losses=np.linspace(2, 3, 100))
+
+    def means(round: int) -> dict[str, float]:
+        here = Situation(Moment(round, 100), np.arange(100), population)
+        return {name: part.mean() for name, part in score.score(here).parts.items()}
+
+    first = means(1)
     assert first == pytest.approx({"loss": 0.5, "diversity": 0.5, "fairness": 1, "staleness": 0.34657}, abs=1e-5)
     assert first["staleness"] == pytest.approx(0.5 * math.log(2))
-    population.selected(np.array(LOGGED[0].selected), 1)
-    second = {name: part.mean() for name, part in score.score(population, Moment(2, 100)).parts.items()}
+    population = population.selected(np.array(LOGGED[0].selected), 1)
+    second = means(2)
     # 90 clients at 1, and 10 at −1 and at 0
     assert (second["fairness"], second["staleness"]) == pytest.approx((0.8, 0.9))

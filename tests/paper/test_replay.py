@@ -108,7 +108,7 @@ def test_every_log_of_the_authors_agrees(shared):
         (json.dumps({**LOG, "fl_config": {}}), "local_steps is missing"),
         (json.dumps({**LOG, "rounds": [{"round": 1}]}), "selected is missing"),
         (json.dumps({**LOG, "rounds": 3}), "not a log of the authors' format"),
-        (json.dumps(changed(scores_sel=[1.0])), "one score and one bandwidth a client"),
+        (json.dumps(changed(scores_sel=[1.0])), "one score and one bandwidth per client"),
         (json.dumps(changed(theta_k=[1.0])), "theta_k of round 1"),
         (json.dumps(changed(selected=[100] * 10)), "not a log of the authors' format"),
         (json.dumps(changed(selected=[-1] * 10)), "that cannot be"),

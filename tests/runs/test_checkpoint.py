@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heteroselect.runs import checkpoint
 from heteroselect.runs.checkpoint import Checkpoints, DamagedError
-from heteroselect.simulate import checkpoint
 
 
 def arrays(value: float) -> dict[str, np.ndarray]:

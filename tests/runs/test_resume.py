@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 import heteroselect
-from heteroselect import HeteroSelectError
+from heteroselect import HeteroSelectError, methods
 from heteroselect.cli import app
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import read_rounds, read_summary
@@ -89,10 +89,14 @@ def test_a_run_goes_on_to_the_same_bits(tmp_path: Path, whole: Path, after: int,
     "change",
     [
         {"simulate.store": "disk"},
-        {"method.score.diversity_input": "sketch"},
+        {"method.score.sketch": 4096},
         {"method.score.mode": "stale"},
-        {"method.compress.memory": "momentum"},
-        {"method.compress.memory": "ef21", "method.aggregate.weights": "everybody", "method.aggregate.momentum": 0},
+        {"method.memory.kind": "momentum"},
+        {
+            "method.memory.kind": "ef21",
+            "method.weigh.kind": "everybody",
+            "method.server.kind": "running",
+        },
         {"world.faults.missing": 0.3, "world.faults.nan": 0.2},
         {"simulate.checkpoint_rounds": 3},
     ],
@@ -163,7 +167,7 @@ def test_another_experiment_is_refused_and_nothing_is_lost(tmp_path: Path) -> No
     for other in (lambda: nn.Linear(4, 2), lambda: nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 2))):
         with pytest.raises(HeteroSelectError, match="of another experiment"):
             heteroselect.resume(out, data=data, test=data[0], model=other)
-    own = dataclasses.replace(heteroselect.methods.get("fedavg"), name="mine")
+    own = dataclasses.replace(methods.get("fedavg"), name="mine")
     with pytest.raises(HeteroSelectError, match="is of the method 'heteroselect'"):
         heteroselect.resume(out, data=data, test=data[0], model=model, method=own)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before

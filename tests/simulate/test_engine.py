@@ -1,4 +1,7 @@
-"""The simulator: answers in order, one model a worker, torch's threads given back."""
+"""The simulator: answers in order, one model per worker, torch's threads given back."""
+
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,23 +15,33 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import accuracy
 from heteroselect.flat import FlatModel
 from heteroselect.messages import Order, Question
-from heteroselect.simulate.engine import EVALUATION_BATCH, Simulator
+from heteroselect.simulate.engine import Simulator
+from heteroselect.simulate.evaluator import BATCH, Evaluator
+from heteroselect.simulate.pool import Pool
 from heteroselect.streams import Streams
 
+TASK = Task(nn.functional.cross_entropy, None)
+METHOD = methods.get("heteroselect")
 
-def simulator(threads=2, test=None, clients=5):
-    rng = np.random.default_rng(0)
 
-    def examples(count):
-        return Examples(torch.from_numpy(rng.normal(size=(count, 3)).astype(np.float32)), torch.arange(count) % 2)
+def examples(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return Examples(torch.from_numpy(rng.normal(size=(count, 3)).astype(np.float32)), torch.arange(count) % 2)
 
-    module = nn.Linear(3, 2)
-    with torch.no_grad():
-        module.weight.fill_(0.5)
-        module.bias.copy_(torch.tensor([0.0, 1.0]))
-    people = [Client(k, examples(10 + k), Streams(1)) for k in range(clients)]
-    task = Task(nn.functional.cross_entropy, None)
-    return Simulator(module, people, test or examples(20), task, methods.get("heteroselect"), accuracy, threads=threads)
+
+def people(clients=5):
+    return [Client(k, examples(10 + k, seed=k), Streams(1)) for k in range(clients)]
+
+
+@contextmanager
+def simulator(threads=2, method=METHOD, module=None, **more):
+    with Pool(module or nn.Linear(3, 2), threads=threads) as pool:
+        yield Simulator(pool, people(), TASK, method, **more)
+
+
+def orders(*clients, **changes):
+    settings = {"rate": 0.1, "density": 1.0, "beta": 1.0, "steps": 50} | changes
+    return [Order(k, 1, **settings) for k in clients]
 
 
 def test_answers_come_in_the_order_of_the_questions():
@@ -45,23 +58,68 @@ def test_every_task_starts_from_the_weights_it_was_sent():
     with simulator(threads=1) as engine:
         weights = FlatModel(nn.Linear(3, 2)).weights()
         before = weights.sha256()
-        orders = [Order(k, 1, rate=0.1, density=1.0, beta=1.0, steps=50) for k in (0, 1)]
-        together = engine.train(weights, orders, {})
+        together = engine.train(weights, orders(0, 1), {})
         assert not engine.kept, "nothing is kept before it is known what arrived"
-        alone = engine.train(weights, orders[1:], {})
+        alone = engine.train(weights, orders(1), {})
     assert together[1].payload == alone[0].payload
     assert weights.sha256() == before
 
 
-@pytest.mark.parametrize("count", [1, EVALUATION_BATCH, 2 * EVALUATION_BATCH + 3])
+def test_what_is_kept_is_that_of_the_last_training():
+    """A round that is computed again takes the place of the one before."""
+    with simulator() as engine, simulator() as other:
+        weights = FlatModel(nn.Linear(3, 2)).weights()
+        engine.train(weights, orders(0, 1, steps=3, density=0.5), {})
+        for one in (engine, other):
+            one.train(weights, orders(0, 1, density=0.5), {})
+            one.settle({0: True, 1: False})
+    for client in (0, 1):
+        assert engine.kept[client].keys() == other.kept[client].keys()
+        for name, array in engine.kept[client].items():
+            assert array.tobytes() == other.kept[client][name].tobytes()
+
+
+def test_what_clients_keep_lies_where_it_was_put():
+    kept = {}
+    with simulator(kept=kept) as engine:
+        engine.train(FlatModel(nn.Linear(3, 2)).weights(), orders(3, density=0.5), {})
+        engine.settle({3: True})
+    assert kept is engine.kept
+    assert sorted(kept[3]) == ["compress.mask", "memory.residual"]
+
+
+def test_held_updates_are_sent_when_asked_and_the_others_dropped():
+    method = methods.get("optimal-client-sampling")
+    method = replace(method, train=replace(method.train, steps=5, batch=4))
+    weights = FlatModel(nn.Linear(3, 2)).weights()
+    with simulator(method=method) as engine:
+        at_once = {upload.client: upload for upload in engine.train(weights, orders(0, 2, 4, steps=5), {})}
+        held = engine.train(weights, orders(0, 2, 4, steps=5, hold=True), {})
+        assert [upload.payload for upload in held] == [b""] * 3
+        assert [upload.report["norm"] for upload in held] == [at_once[k].report["norm"] for k in (0, 2, 4)]
+        assert engine.collect(weights, [4, 0]) == [at_once[4], at_once[0]]
+        with pytest.raises(KeyError):
+            engine.collect(weights, [2])
+
+
+@pytest.mark.parametrize("count", [1, BATCH, 2 * BATCH + 3])
 def test_an_evaluation_covers_every_example_once(count):
     test = Examples(torch.zeros(count, 3), torch.ones(count, dtype=torch.long))
     test.y[: count // 2] = 0
-    with simulator(test=test) as engine:
+    with Pool(nn.Linear(3, 2), threads=2) as pool:
+        evaluator = Evaluator(pool, test, TASK, accuracy, Streams(1))
         weights = FlatModel(nn.Linear(3, 2)).weights()
         weights.vector.copy_(torch.tensor([0.0] * 6 + [0.0, 1.0]))  # always says class 1
-        assert engine.outputs(weights).shape == (count, 2)
-        assert engine.evaluate(weights) == pytest.approx((count - count // 2) / count)
+        assert evaluator.outputs(weights).shape == (count, 2)
+        assert evaluator.evaluate(weights) == pytest.approx((count - count // 2) / count)
+
+
+def test_an_evaluation_has_the_same_bits_with_any_number_of_threads():
+    test, weights, found = examples(3 * BATCH + 1), FlatModel(nn.Linear(3, 2)).weights(), []
+    for threads in (1, 3):
+        with Pool(nn.Linear(3, 2), threads=threads) as pool:
+            found.append(Evaluator(pool, test, TASK, accuracy, Streams(1)).outputs(weights))
+    assert torch.equal(*found)
 
 
 def test_torchs_threads_are_given_back_even_after_an_error():
@@ -70,7 +128,7 @@ def test_torchs_threads_are_given_back_even_after_an_error():
     inside = []
 
     def fail():
-        with simulator():
+        with Pool(nn.Linear(3, 2), threads=2):
             inside.append(torch.get_num_threads())
             raise RuntimeError("boom")
 
@@ -91,16 +149,27 @@ def test_workers_compute_on_one_thread_each():
             Counting.seen.append(torch.get_num_threads())
             return super().forward(x)
 
-    with simulator() as engine:
-        task, people, test = engine.task, engine.clients, engine.test
-    with Simulator(Counting(3, 2), people, test, task, methods.get("heteroselect"), accuracy, threads=2) as engine:
+    with simulator(module=Counting(3, 2)) as engine:
         engine.losses(FlatModel(Counting(3, 2)).weights(), [Question(k, 1, 8, 32) for k in range(5)])
     assert len(Counting.seen) >= 5
     assert set(Counting.seen) == {1}
 
 
+def test_a_pool_works_on_items_in_their_order():
+    with Pool(nn.Linear(3, 2), threads=3) as pool:
+        assert pool.each(lambda item: item**2, [3, 1, 2]) == [9, 1, 4]
+        weights = FlatModel(nn.Linear(3, 2)).weights()
+        weights.vector.fill_(2.0)
+
+        def work(item, model):
+            model.vector.mul_(item)  # the next one gets the weights anew
+            return float(model.vector.sum())
+
+        assert pool.map(weights, work, [3, 1, 2, 5]) == [48.0, 16.0, 32.0, 80.0]
+
+
 def test_a_metric_without_a_value_is_refused():
-    with simulator() as engine:
-        engine.metric = lambda outputs, targets: float("nan")
+    with Pool(nn.Linear(3, 2)) as pool:
+        evaluator = Evaluator(pool, examples(20), TASK, lambda outputs, targets: float("nan"), Streams(1))
         with pytest.raises(HeteroSelectError, match="metric: it gave nan"):
-            engine.evaluate(FlatModel(nn.Linear(3, 2)).weights())
+            evaluator.evaluate(FlatModel(nn.Linear(3, 2)).weights())

@@ -17,6 +17,15 @@ from heteroselect.streams import Streams
 TASK = Task(nn.functional.cross_entropy, None)
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As a pool's workers have: with it go the kernels, and with them the bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def clients(count: int, width: int = 7, sizes: tuple[int, int] = (5, 60)) -> list[Client]:
     rng = np.random.default_rng(0)
     examples = rng.integers(*sizes, count)

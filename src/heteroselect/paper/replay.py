@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 from rich.markup import escape
 
-from heteroselect.allocate import Allocator, Budget, Means
+from heteroselect.allocate import ScoreShare, UniformShare
 from heteroselect.arrays import Reals
 from heteroselect.compress import ErrorMemory
+from heteroselect.conditions import Conditions
 from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
-from heteroselect.select import Softmax
-from heteroselect.train import Rate
-from heteroselect.world.clock import Clock, Speeds, time_budget
+from heteroselect.population import Population
+from heteroselect.select import Cohort, Situation, Softmax
+from heteroselect.train import SharedRate
+from heteroselect.world.clock import Clock, time_budget
 from heteroselect.world.devices import authors_step_seconds
 from heteroselect.world.ledger import Messages
 
@@ -78,7 +80,7 @@ def _compare(path: Path, log: Mapping[str, Any]) -> Replay:
         for quantity, ours in rules.round(entry).items():
             logged = np.atleast_1d(np.asarray(entry[quantity], np.float64))
             if logged.shape != ours.shape or not np.isfinite(logged).all():
-                raise ValueError(f"{quantity} of round {entry['round']} has not one number a client")
+                raise ValueError(f"{quantity} of round {entry['round']} has not one number per client")
             gap = np.abs(ours - logged)
             relative = gap / np.maximum(np.abs(logged), 1e-12)
             deviations[quantity] = max(deviations[quantity], float(relative.max()))
@@ -95,8 +97,8 @@ class _Rules:
     size: int
     steps: int
     select: Softmax
-    rate: Rate
-    allocate: Allocator
+    rate: SharedRate
+    allocate: ScoreShare | UniformShare
     memory: ErrorMemory
     step_seconds: Reals
     budget_seconds: float
@@ -107,20 +109,22 @@ class _Rules:
         size, steps, average = int(log["summary"]["model_params"]), int(fl["local_steps"]), float(fl["theta_total"])
         slow, fast = float(fl["bw_min_mbps"]), float(fl["bw_max_mbps"])
         quick, long = float(fl["comp_min_s"]), float(fl["comp_max_s"])
-        budget = Budget(average, float(fl["alpha_cos"]), float(fl["theta_floor"]), int(fl["warmup_rounds"]))
         # their uniform ablation drops the ceiling together with the score
         uniform = config.get("variant") == "uniform"
+        kind: type[UniformShare] | type[ScoreShare] = UniformShare if uniform else ScoreShare
         return _Rules(
             rounds=int(fl["num_rounds"]),
             size=size,
             steps=steps,
             select=Softmax(float(fl["tau_0"])),
-            rate=Rate(float(fl["local_lr"])),
-            allocate=Allocator(
-                budget,
-                rule="uniform" if uniform else "adaptive",
-                ceiling="none" if uniform else "paper",
+            rate=SharedRate(float(fl["local_lr"])),
+            allocate=kind(
+                average=average,
+                amplitude=float(fl["alpha_cos"]),
+                floor=float(fl["theta_floor"]),
                 warmup="allocated",
+                warmup_rounds=int(fl["warmup_rounds"]),
+                ceiling="none" if uniform else "paper",
             ),
             memory=ErrorMemory(),
             step_seconds=authors_step_seconds(int(config["seed"]), int(fl["num_clients"]), quick, long),
@@ -133,23 +137,33 @@ class _Rules:
         scores = np.asarray(entry["scores_sel"], np.float64)
         bandwidth = np.asarray(entry["bw_mbps_sel"], np.float64) * 1e6
         if not ids.shape == scores.shape == bandwidth.shape or ids.size == 0:
-            raise ValueError(f"round {moment.round} has not one score and one bandwidth a client")
+            raise ValueError(f"round {moment.round} has not one score and one bandwidth per client")
         if not (
             np.isfinite(scores).all() and (bandwidth > 0).all() and np.isfinite(bandwidth).all() and (ids >= 0).all()
         ):
             raise ValueError(f"round {moment.round} has a client, a score or a bandwidth that cannot be")
-        means = Means(bandwidth, self.step_seconds[ids], self.steps, self.budget_seconds, self.size)
-        allocation = self.allocate.allocate(scores, means, moment)
-        sent = Messages(self.size, 4 * self.size, ids[:0], ids, allocation.densities, [])
         uplinks = np.ones(len(self.step_seconds))
         uplinks[ids] = bandwidth
-        speeds = Speeds(up=uplinks, down=uplinks, step_seconds=self.step_seconds)
+        everybody = Conditions(
+            up=uplinks,
+            down=uplinks,
+            step_seconds=self.step_seconds,
+            available=np.ones(len(uplinks), bool),
+            passes=self.steps,
+            size=self.size,
+            budget_seconds=self.budget_seconds,
+        )
+        nobody = Population.new(np.ones(len(ids), np.int64))
+        here = Situation(moment, ids, nobody, conditions=everybody.only(ids))
+        allocation = self.allocate.allocate(scores, Cohort(ids, np.ones(len(ids))), here)
+        sent = Messages(self.size, 4 * self.size, ids[:0], ids, allocation.densities, [])
+        passes = np.full(len(ids), float(self.steps))
         single = {
             "tau": self.select.tau(moment),
             "lr_base": self.rate.eta(moment),
             "theta_t": allocation.theta,
             "beta_t": self.memory.beta(allocation.theta),
-            "sim_time_s": Clock("paper").seconds(sent, speeds, self.steps, 0),
+            "sim_time_s": Clock("paper").seconds(sent, everybody, passes, 0),
             "sim_traffic_mb": sent.bytes().up_paper / 1e6,
         }
         return {name: np.array([value]) for name, value in single.items()} | {"theta_k": allocation.densities}

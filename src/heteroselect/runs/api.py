@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric
 from heteroselect.flat import Loss
@@ -28,13 +27,16 @@ from heteroselect.runs.folder import (
     read_name,
     read_rounds,
     read_summary,
+    read_version,
 )
 from heteroselect.runs.loop import Line, Result, play
 from heteroselect.runs.progress import STORE, find_latest
-from heteroselect.settings import Config, MethodSettings
-from heteroselect.settings.config import flatten, load, to_toml
-
-NOTES = ("method.name", "method.source")  # they say which method it is, and change nothing in it
+from heteroselect.settings import Config
+from heteroselect.settings.config import Loaded, flatten, load, to_toml
+from heteroselect.settings.own import is_path
+from heteroselect.settings.schema import VERSION
+from heteroselect.version import __version__
+from heteroselect.world import World
 
 
 def run(
@@ -42,24 +44,27 @@ def run(
     *,
     seed: int | None = None,
     rounds: int | None = None,
-    method: str | Method | Callable[[MethodSettings], Method] | None = None,
+    method: str | Method | None = None,
     model: Callable[[], nn.Module] | nn.Module | None = None,
     data: Any = None,
     test: Any = None,
     loss: Loss | None = None,
     metric: Metric | None = None,
+    world: World | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | Callable[[str], Path] | None = None,
     threads: int | None = None,
     device: str | None = None,
     watch: Callable[[Line], None] | None = None,
+    notice: Callable[[str], None] | None = None,
 ) -> Result:
     """Run an experiment: a preset, a TOML file, a mapping of settings or a Config.
 
-    `settings` are single changes with dotted keys, as `--set` takes them. `model` is a factory of any
-    torch.nn.Module, `data` arrays or a list with one data set a client (then with `test`), `loss` and
-    `metric` take (outputs, targets). With `out` the run folder is written there; a function gives the place for a
-    run's name, once there is nothing left to go wrong before the first round.
+    `method` is a name, FILE.py:NAME, or a Method. `settings` are single changes with dotted keys, as `--set` takes
+    them; `notice` is told what a chosen kind brought with it. `model` is a factory of any torch.nn.Module, `data`
+    arrays or a list with one data set per client (then with `test`), `loss` and `metric` take (outputs, targets), and
+    `world` says what links and devices clients have at each moment. With `out` the run folder is written there; a
+    function gives the place for a run's name, once there is nothing left to go wrong before the first round.
 
     >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.train.steps": 5})
     >>> result.summary["rounds"], len(result.rounds)
@@ -67,24 +72,35 @@ def run(
     """
     changes = dict(settings or {})
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
-    named = method if isinstance(method, str) else None
-    checked = settings_of(config, method=named, changes=changes, own=method is not None and named is None)
-    refuse_measured_links(checked)
-    refuse_ready(method, {**(config if isinstance(config, Mapping) else {}), **changes})
+    loaded = load(config, method=method, changes=changes)
+    for text in loaded.brought:
+        (notice or _ignore)(text)
+    return run_loaded(
+        loaded,
+        out=out,
+        threads=threads,
+        device=device,
+        watch=watch,
+        **{"model": model, "data": data, "test": test, "loss": loss, "metric": metric, "world": world},
+    )
+
+
+def run_loaded(
+    loaded: Loaded,
+    *,
+    out: str | Path | Callable[[str], Path] | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    watch: Callable[[Line], None] | None = None,
+    **own: Any,
+) -> Result:
+    """Run settings that are checked already; `own` is what a user may hand over (see `run`)."""
+    refuse_measured_links(loaded.config)
     device = choose_device(device)
     threads = choose_threads(threads, device)
     if out is not None and not callable(out):
         RunFolder.refuse_taken(Path(out))
-    experiment = prepare(
-        checked,
-        model=model,
-        data=data,
-        test=test,
-        method=None if isinstance(method, str) else method,
-        loss=loss,
-        metric=metric,
-        device=device,
-    )
+    experiment = prepare(loaded, device=device, **own)
     if out is None:
         return play(experiment, None, threads=threads, device=device, watch=watch)
     name = f"{Path(experiment.federation.name).stem}-{experiment.method.name}"
@@ -96,37 +112,35 @@ def run(
 def resume(
     folder: str | Path,
     *,
-    model: Callable[[], nn.Module] | nn.Module | None = None,
-    data: Any = None,
-    test: Any = None,
-    method: Method | Callable[[MethodSettings], Method] | None = None,
-    loss: Loss | None = None,
-    metric: Metric | None = None,
+    method: str | Method | None = None,
+    settings: Mapping[str, Any] | None = None,
     threads: int | None = None,
     device: str | None = None,
     watch: Callable[[Line], None] | None = None,
     warn: Callable[[str], None] | None = None,
+    **own: Any,
 ) -> Result:
     """Go on with a run that was killed or interrupted, from its last checkpoint, to the same bits.
 
-    A model, data, loss, metric or method of one's own has to be handed over again. A run that has come to its end
-    is read from its folder.
+    A model, data, loss, metric, world or method of one's own has to be handed over again, and a part from a file has
+    to be named again (`settings={"method.select.kind": "mine.py:Seldom"}`). A run that has come to its end is read
+    from its folder.
     """
     path = Path(folder)
     if not (path / CONFIG).is_file():
         raise HeteroSelectError(f"resume: {path} is no run folder; it needs {CONFIG}.")
-    config = load(path / CONFIG, methods=methods.SETTINGS, own=method is not None)
+    refuse_other_versions(path)
+    refuse_changes(settings or {})
+    loaded = load(path / CONFIG, method=method, changes=settings)
     if finished(path):
         Checkpoints(path).clear()  # where a kill came between the end and the tidying up
         shutil.rmtree(path / STORE, ignore_errors=True)
-        return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+        return Result(loaded.config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     device = choose_device(device)
     threads = choose_threads(threads, device)
-    experiment = prepare(
-        config, model=model, data=data, test=test, method=method, loss=loss, metric=metric, device=device
-    )
+    experiment = prepare(loaded, device=device, **own)
     if experiment.method.name != read_name(path):
         raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
     with locked(path):
@@ -139,44 +153,38 @@ def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=3)
 
 
-def refuse_ready(method: object, given: Mapping[str, Any]) -> None:
-    """A setting of a method's parts changes nothing in a method that is ready."""
-    idle = [key for key in flatten(given) if key.startswith("method.") and key not in NOTES]
-    if isinstance(method, Method) and idle:
+def _ignore(text: str) -> None:
+    """What a kind brought is in the run's config.toml in any case."""
+
+
+def refuse_other_versions(path: Path) -> None:
+    """A run goes on only with the format it began with."""
+    written = read_version(path)
+    if written != VERSION:
+        was = "0.1.0" if written == 1 else f"format {written}"
         raise HeteroSelectError(
-            f"{idle[0]}: it would have no effect beside a ready method; allowed is a function of the method's "
-            "settings, as in def mine(settings): …"
+            f"resume: the run in {path} was begun with {was}; allowed is format {VERSION}, which is that of "
+            f"{__version__} (older runs can be shown and reported)."
         )
+
+
+def refuse_changes(settings: Mapping[str, Any]) -> None:
+    """Only the files of a user's own parts may be named when a run goes on."""
+    for key, value in flatten(settings).items():
+        if not (key.startswith("method.") and key.endswith(".kind") and is_path(str(value))):
+            raise HeteroSelectError(
+                f"{key}: a run that goes on keeps its settings; allowed is only method.ROLE.kind=FILE.py:NAME."
+            )
 
 
 def settings_of(
     config: str | Path | Mapping[str, Any] | Config = "mnist",
     *,
-    method: str | None = None,
+    method: str | Method | None = None,
     changes: Mapping[str, Any] | None = None,
-    own: bool = False,
 ) -> Config:
     """Every setting of a preset, a TOML file, a mapping or a Config, with a method and changes laid over it."""
-    source = config.model_dump(exclude_none=True) if isinstance(config, Config) else config
-    loaded = load(source, methods=methods.SETTINGS, method=method, changes=changes, own=own)
-    flat = flatten(changes or {})
-    for key in [key for key in flat if key.startswith("method.") and key not in NOTES]:
-        others = {other: value for other, value in flat.items() if other != key}
-        try:
-            plain = load(source, methods=methods.SETTINGS, method=method, changes=others, own=own)
-        except HeteroSelectError:  # the others make no sense without it
-            continue
-        _refuse_idle(key, plain.method, loaded.method)
-    return loaded
-
-
-def _refuse_idle(key: str, without: MethodSettings, with_it: MethodSettings) -> None:
-    """A setting that somebody changes should change something."""
-    if without != with_it and methods.build(without) == methods.build(with_it):
-        raise HeteroSelectError(
-            f"{key}: it has no effect on {with_it.name} with these settings; `heteroselect methods {with_it.name}` "
-            "shows the parts it has."
-        )
+    return load(config, method=method, changes=changes).config
 
 
 def refuse_measured_links(config: Config) -> None:

@@ -19,9 +19,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.runs.folder import write_whole
+from heteroselect.files import write_whole
 
-FOLDER, VERSION, KEPT = "checkpoint", 1, 2
+FOLDER, VERSION, KEPT = "checkpoint", 2, 2
 
 Arrays = Mapping[str, NDArray[Any]]
 

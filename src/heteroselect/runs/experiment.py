@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from heteroselect import methods, models
+from heteroselect import models
 from heteroselect.client import Client, Task
-from heteroselect.compress import TopK
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Pixels
@@ -20,12 +19,23 @@ from heteroselect.data.federation import Federation, deal, own_federation, own_s
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, accuracy
 from heteroselect.flat import FlatModel, Loss, Weights
-from heteroselect.method import Compressor, Method
+from heteroselect.method import Method, naming
 from heteroselect.population import Population
 from heteroselect.round import Server
-from heteroselect.settings import Config, MethodSettings
+from heteroselect.settings import Config
+from heteroselect.settings.config import Loaded
 from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
-from heteroselect.world import Clock, Devices, Faults, Links, MeasuredLinks, World
+from heteroselect.world import (
+    Clock,
+    Devices,
+    DrawnWorld,
+    Environment,
+    Faults,
+    Links,
+    MeasuredLinks,
+    World,
+    typical,
+)
 from heteroselect.world.clock import time_budget
 
 
@@ -40,7 +50,7 @@ class Experiment:
     weights: Weights
     task: Task
     metric: Metric
-    world: World
+    environment: Environment
     streams: Streams
 
     def clients(self) -> list[Client]:
@@ -53,50 +63,37 @@ class Experiment:
 
 
 def prepare(
-    config: Config,
+    loaded: Loaded,
     *,
     model: Callable[[], nn.Module] | nn.Module | None = None,
     data: Any = None,
     test: Any = None,
-    method: Method | Callable[[MethodSettings], Method] | None = None,
     loss: Loss | None = None,
     metric: Metric | None = None,
+    world: World | None = None,
     device: str = "cpu",
 ) -> Experiment:
+    """Everything that a run needs, made from its settings and from what the user handed over."""
+    config, method = loaded.config, loaded.method
     streams = Streams(config.seed)
     config, federation = _federation(config, streams, data, test)
     if federation.classes is None and (loss is None or metric is None):
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, model)
     flat = FlatModel(module, device)
-    config, chosen = method_of(config, method)
     loss = loss or nn.functional.cross_entropy
-    task = Task(loss, *_dry_run(flat, federation, loss, chosen.compress))
+    task = Task(loss, *_dry_run(flat, federation, loss, method))
     return Experiment(
         config=config,
-        method=chosen,
+        method=method,
         federation=federation,
         module=module,
         weights=FlatModel(module).weights(),
         task=task,
         metric=metric or accuracy,
-        world=world_of(config, chosen, flat.layout.size, streams),
+        environment=environment_of(config, method, flat.layout.size, streams, world),
         streams=streams,
     )
-
-
-def method_of(config: Config, own: Method | Callable[[MethodSettings], Method] | None) -> tuple[Config, Method]:
-    """The method that the settings name, or the user's own, under a name of its own; the settings note which method
-    they are of."""
-    if own is None:
-        return config, methods.build(config.method)
-    chosen = own if isinstance(own, Method) else own(config.method)
-    if chosen.name in methods.REGISTRY and chosen != methods.build(config.method):
-        raise HeteroSelectError(
-            f"method: {chosen.name!r} is taken; allowed is any other name for a method of your own."
-        )
-    update = {"name": chosen.name, "base": config.method.name if chosen.name != config.method.name else ""}
-    return config.model_copy(update={"method": config.method.model_copy(update=update)}), chosen
 
 
 def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple[Config, Federation]:
@@ -148,6 +145,8 @@ def _module(
         raise HeteroSelectError(
             'model.name: "own" is a model handed over in Python; from the command line it cannot be run again.'
         )
+    if model is not None and config.model.init != "torch":
+        raise HeteroSelectError("model.init: it has no effect on a model of your own; allowed is torch.")
     if model is None:
         classes = federation.classes or 1
         with seeded_construction(streams):
@@ -162,9 +161,9 @@ def _module(
         return config, model()
 
 
-def _dry_run(model: FlatModel, federation: Federation, loss: Loss, compress: Compressor) -> tuple[Pixels | None, Draws]:
+def _dry_run(model: FlatModel, federation: Federation, loss: Loss, method: Method) -> tuple[Pixels | None, Draws]:
     """Two examples through model and loss, before anything is spent on a run that cannot go on: in which order
-    the model takes images, how it draws random numbers, and whether its curvature can be probed."""
+    the model takes images, how it draws random numbers, and whether the compressor can work with it."""
     pixels, weights = federation.pixels, model.weights()
 
     def call() -> None:
@@ -182,28 +181,40 @@ def _dry_run(model: FlatModel, federation: Federation, loss: Loss, compress: Com
                 raise
             pixels = replace(pixels, channels_last=False)
             draws = watch_draws(call)
-    if isinstance(compress, TopK) and compress.layers:
+    if hasattr(method.compress, "curvature"):
         x, y = to_inputs(federation.test.x[:2], pixels, model.device), federation.test.y[:2].to(model.device)
         model.module.train()
-        with drawing_from(torch.Generator(model.device), draws):
-            compress.curvature(model, loss(model.module(x), y), model.layout.layers, 0.0, torch.Generator(model.device))
+        with drawing_from(torch.Generator(model.device), draws), naming("compress"):
+            generator = torch.Generator(model.device)
+            method.compress.curvature(model, loss(model.module(x), y), model.layout.layers, 0.0, generator)
     model.load(weights)  # batch norm has counted the two
     return pixels, draws
 
 
-def world_of(config: Config, method: Method, size: int, streams: Streams) -> World:
+def environment_of(
+    config: Config, method: Method, size: int, streams: Streams, world: World | None = None
+) -> Environment:
+    """The world of the settings, or the user's own, with its clock, its faults and the time budget of eq. 8."""
+    settings = config.world
+    world = world or drawn_world(config)
+    bandwidth, step_seconds = typical(world, config.clients, streams)
+    steps = method.passes * method.train.steps
+    budget = settings.budget_seconds or time_budget(method.allocate.average, size, bandwidth, steps, step_seconds)
+    return Environment(
+        world=world,
+        budget_seconds=budget,
+        clock=Clock(settings.charge, settings.forward_share),
+        faults=Faults(**settings.faults.model_dump(), deadline=settings.deadline),
+    )
+
+
+def drawn_world(config: Config) -> DrawnWorld:
+    """Links and devices as the settings have them: drawn, or measured at every upload."""
     settings = config.world
     low, high = settings.bandwidth_min_mbps, settings.bandwidth_max_mbps
     measured = settings.links == "measured"
-    links = MeasuredLinks(low, high, settings.links_keep) if measured else Links(low, high, settings.stress)
-    devices = Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices)
-    average = method.allocate.average
-    budget = settings.budget_seconds or time_budget(average, size, links.mean, method.train.steps, devices.mean)
-    return World(
-        links=links,
-        step_seconds=devices.step_seconds(config.clients, streams),
-        budget_seconds=budget,
-        downlinks=Links(settings.downlink_min_mbps, settings.downlink_max_mbps),
-        clock=Clock(settings.charge, settings.forward_share),
-        faults=Faults(**settings.faults.model_dump(), deadline=settings.deadline),
+    return DrawnWorld(
+        MeasuredLinks(low, high, settings.links_keep) if measured else Links(low, high, settings.stress),
+        Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices),
+        Links(settings.downlink_min_mbps, settings.downlink_max_mbps),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import write_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -94,24 +95,6 @@ class RunFolder:
         write_whole(self.path / name, content)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """All or nothing: a reader never sees half a file, and after a return it is on the disk."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the new name too
-    finally:
-        os.close(folder)
-
-
 def numbered(parent: Path, label: str) -> Path:
     """A folder of its own under `parent`, made at once so that two runs never share one."""
     with for_people(parent):
@@ -165,6 +148,15 @@ def read_name(path: Path) -> str:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HeteroSelectError(f"config: {path / CONFIG} is damaged ({error}).") from error
     return name
+
+
+def read_version(path: Path) -> int:
+    """The format of a folder's config; the first one, of version 0.1.0 of this package, has no number."""
+    try:
+        version: int = tomllib.loads((path / CONFIG).read_text(encoding="utf-8")).get("version", 1)
+    except (OSError, ValueError) as error:
+        raise HeteroSelectError(f"config: {path / CONFIG} is damaged ({error}).") from error
+    return version
 
 
 def finished(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """Many methods under one clock: a grid of methods and seeds, and the table of their difference.
 
 All runs of a seed share the partition, the links and the devices, because these come from the seed and the experiment
-and from nothing else; what a method says about the data is left out. A grid can be broken off and gone on with:
+and from nothing else; what a method sets of the data is left out. A grid can be broken off and gone on with:
 finished runs are not run again, and a run that was interrupted is resumed.
 """
 
@@ -17,30 +17,32 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
-from heteroselect.methods import own
-from heteroselect.methods.own import Own
-from heteroselect.runs.api import refuse_ready, resume, run
-from heteroselect.runs.experiment import method_of
-from heteroselect.runs.folder import CONFIG, finished, for_people, read_rounds, read_summary, write_whole
+from heteroselect.files import write_whole
+from heteroselect.methods.entry import STAR
+from heteroselect.runs.api import resume, run_loaded
+from heteroselect.runs.folder import CONFIG, finished, for_people, read_rounds, read_summary
 from heteroselect.runs.loop import Line
-from heteroselect.settings import Config
-from heteroselect.settings.config import load
+from heteroselect.settings import Config, own
+from heteroselect.settings.config import Loaded, load
 
 Summary = dict[str, Any]
-STAR = "* the rule is a reconstruction from the paper's abstract"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of the grid: its settings, the folder it is or will be in, and the method where it is the user's own."""
+    """One run of the grid: its settings and its method, the folder it is or will be in, and the file of the method
+    where it is the user's own (FILE.py:NAME)."""
 
     method: str
     seed: int
-    config: Config
+    loaded: Loaded
     path: Path
-    own: Own | None = None
+    file: str | None = None
+
+    @property
+    def config(self) -> Config:
+        return self.loaded.config
 
     @property
     def done(self) -> bool:
@@ -60,25 +62,15 @@ def grid(
         raise HeteroSelectError("--methods: allowed are one or more names, each once.")
     if not seeds or len(set(seeds)) < len(seeds):
         raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
-    shared = {
-        name: {k: v for k, v in its.items() if not k.startswith("data.")} for name, its in methods.SETTINGS.items()
-    }
     if (out / CONFIG).is_file():
         raise HeteroSelectError(f"--out: {out} holds a run; allowed is a new folder, or one of an earlier comparison.")
-    mine = {name: own.load(name) for name in names if own.is_path(name)}
-    for method in mine.values():
-        refuse_ready(method, changes)
     cells = []
     for seed in seeds:
         for name in names:
-            known = None if name in mine else name
-            noted = {"method.source": own.digest(name)} if name in mine else {}
-            given = {**changes, **noted, "seed": seed}
-            config = load(preset, methods=shared, method=known, changes=given, own=name in mine)
-            if name in mine:
-                config, _ = method_of(config, mine[name])
-            called = config.method.name
-            cells.append(Cell(called, seed, config, out / called / f"seed-{seed}", mine.get(name)))
+            loaded = load(preset, method=name, changes={**changes, "seed": seed}, shared_data=True)
+            called = loaded.method.name
+            file = name if own.is_path(name) else None
+            cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file))
     if len({cell.method for cell in cells}) < len(names):
         raise HeteroSelectError("--methods: two of them have one name; allowed is another name for each of your own.")
     for cell in cells:
@@ -109,8 +101,24 @@ def play_cell(
 ) -> str:
     """Run, resume or read it; the run's status."""
     if (cell.path / CONFIG).is_file():
-        return str(resume(cell.path, method=cell.own, threads=threads, device=device, watch=watch, warn=warn).status)
-    return str(run(cell.config, method=cell.own, out=cell.path, threads=threads, device=device, watch=watch).status)
+        own_parts = {key: kind for key, kind in _kinds(cell.config).items() if own.is_path(kind)}
+        return str(
+            resume(
+                cell.path,
+                method=cell.file,
+                settings=own_parts,
+                threads=threads,
+                device=device,
+                watch=watch,
+                warn=warn,
+            ).status
+        )
+    return str(run_loaded(cell.loaded, out=cell.path, threads=threads, device=device, watch=watch).status)
+
+
+def _kinds(config: Config) -> dict[str, str]:
+    roles = {role: table for role, table in config.method.items() if isinstance(table, Mapping)}
+    return {f"method.{role}.kind": str(table["kind"]) for role, table in roles.items()}
 
 
 @dataclass(frozen=True)

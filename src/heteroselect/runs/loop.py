@@ -1,30 +1,34 @@
-"""The rounds of a run, one after the other, and what they leave behind."""
+"""The rounds of a run, one after the other, and what is written of them."""
 
 import platform
 import shutil
+import signal
+import threading
 import time
-from collections.abc import Callable, MutableMapping, Sequence
-from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from heteroselect import methods
-from heteroselect.client import Client
-from heteroselect.compress import Kept
 from heteroselect.evaluate import client_accuracies, worst_tenth
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.moment import Moment
-from heteroselect.round import Engine, Record, play_round
+from heteroselect.round import Clients, Record, play_round
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
 from heteroselect.settings import Config
 from heteroselect.simulate.engine import Simulator
+from heteroselect.simulate.evaluator import Evaluator as TestSet
+from heteroselect.simulate.pool import Pool
 from heteroselect.version import __version__
 
 Line = dict[str, Any]
@@ -53,12 +57,23 @@ class Result:
             raise AttributeError(name) from None
 
 
-class Stage(Engine, Protocol):
-    """An engine for a whole run: to be opened and closed, and able to show what the model says of the test set."""
+class Evaluator(Protocol):
+    """What the model is worth: a number, and its outputs for every test example."""
 
-    def __enter__(self) -> "Stage": ...
-    def __exit__(self, *exception: object) -> None: ...
+    def evaluate(self, weights: Weights) -> float: ...
     def outputs(self, weights: Weights) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What a run needs of the place it runs in: clients, and somebody who evaluates the model."""
+
+    clients: Clients
+    evaluator: Evaluator
+
+
+Opening = Callable[["Progress"], AbstractContextManager[Engine]]
+"""Opens an engine for a run that stands where `Progress` says."""
 
 
 def play(
@@ -69,63 +84,28 @@ def play(
     device: str = "cpu",
     watch: Callable[[Line], None] | None = None,
     found: tuple[Progress, Checkpoints] | None = None,
-    stage: Callable[[Progress], Stage] | None = None,
+    engine: Opening | None = None,
 ) -> Result:
-    """All rounds, or all that are left after those `found`, in the simulator or on another `stage`. Interrupted by
+    """Run all rounds, or all that are left after those `found`, in the simulator or on another `engine`. Interrupted by
     Ctrl-C, it closes the folder after the last whole round, with a checkpoint."""
-    config, path = experiment.config, folder.path if folder else None
+    path = folder.path if folder else None
     progress, checkpoints = found or (Progress.start(experiment, path), Checkpoints(path) if path else None)
-    lines, server, pace = progress.lines, progress.server, Pace(config.simulate)
-    status, weights, changed, before = "finished", server.weights, set[int](), progress.seconds
-    began = time.perf_counter()
-
-    def save() -> None:
-        if folder and checkpoints and changed:
-            progress.seconds = before + time.perf_counter() - began
-            folder.sync()
-            with for_people(folder.path):
-                progress.save(checkpoints, changed)
-            changed.clear()
-            pace.done()
-
-    def here(progress: Progress) -> Stage:
-        return simulator(experiment, experiment.clients(), threads=threads, device=device, kept=progress.kept)
-
-    with closing(folder) if folder else nullcontext(), (stage or here)(progress) as engine:
+    saver = Saver(progress, folder, checkpoints, Pace(experiment.config.simulate))
+    opened = (engine or partial(simulated, experiment, threads=threads, device=device))(progress)
+    status = "finished"
+    with closing(folder) if folder else nullcontext(), opened as running:
         try:
-            for t in range(len(lines) + 1, config.last_round + 1):
-                if _reached(lines, config):
-                    break
-                record = play_round(
-                    Moment(t, config.rounds),
-                    server,
-                    experiment.method,
-                    engine,
-                    experiment.world,
-                    experiment.streams,
-                    selected=config.selected,
-                    evaluate=t % config.evaluate_every == 0 or t == config.last_round,
-                )
-                line = _line(record, lines)
-                if folder:
-                    folder.add_round(line)
-                changed.update(record.selected)  # before the line: an interruption in between must not lose them
-                lines.append(line)
-                weights = server.weights
-                if watch:
-                    watch(line)
-                if pace.due(t) and t < config.last_round:
-                    save()
+            _rounds(experiment, running, progress, saver, watch)
         except KeyboardInterrupt:
             status = "interrupted"
-            if server.round == len(lines):  # else it was caught while it moved on, and the last checkpoint stands
-                save()
-        if status == "finished" and _reached(lines, config):
+            saver.save()
+        if status == "finished" and _reached(progress.lines, experiment.config):
             status = "stopped at target"
-        summary = _summary(experiment, lines, weights) | {
-            **_client_figures(experiment, engine, weights),
+        weights = progress.server.weights
+        summary = _summary(experiment, progress.lines, weights) | {
+            **_client_figures(experiment, running.evaluator, weights),
             "status": status,
-            "wall_seconds": before + time.perf_counter() - began,
+            "wall_seconds": saver.seconds,
             "environment": _environment(threads, device),
         }
     flat = FlatModel(experiment.module)
@@ -135,7 +115,102 @@ def play(
         if checkpoints and status != "interrupted":
             checkpoints.clear()
         shutil.rmtree(folder.path / STORE, ignore_errors=True)
-    return Result(config, summary, lines, flat.state_dict(), path)
+    return Result(experiment.config, summary, progress.lines, flat.state_dict(), path)
+
+
+class Saver:
+    """Writes checkpoints of a run: what has changed since the last one, when it is due."""
+
+    def __init__(
+        self, progress: Progress, folder: RunFolder | None, checkpoints: Checkpoints | None, pace: Pace
+    ) -> None:
+        self.progress, self.folder, self.checkpoints, self.pace = progress, folder, checkpoints, pace
+        self.changed: set[int] = set()
+        self._before, self._began = progress.seconds, time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run so far."""
+        return self._before + time.perf_counter() - self._began
+
+    def save(self) -> None:
+        if self.folder and self.checkpoints and self.changed:
+            self.progress.seconds = self.seconds
+            self.folder.sync()
+            with for_people(self.folder.path):
+                self.progress.save(self.checkpoints, self.changed)
+            self.changed.clear()
+            self.pace.done()
+
+
+def _rounds(
+    experiment: Experiment,
+    engine: Engine,
+    progress: Progress,
+    saver: Saver,
+    watch: Callable[[Line], None] | None,
+) -> None:
+    """Round after round; each is taken over, at server and clients, only once it has been evaluated."""
+    config, lines = experiment.config, progress.lines
+    for t in range(len(lines) + 1, config.last_round + 1):
+        if _reached(lines, config):
+            break
+        played = play_round(
+            Moment(t, config.rounds),
+            progress.server,
+            experiment.method,
+            engine.clients,
+            experiment.environment,
+            experiment.streams,
+            selected=config.selected,
+        )
+        record = played.record
+        if t % config.evaluate_every == 0 or t == config.last_round:
+            record = replace(record, accuracy=engine.evaluator.evaluate(played.server.weights))
+        line = _line(record, played.server.now)
+        with undivided():
+            engine.clients.settle(played.used)
+            progress.uploads.update(played.received)
+            progress.server = played.server
+            saver.changed.update(played.used)
+            if saver.folder:
+                saver.folder.add_round(line)
+            lines.append(line)
+        if watch:
+            watch(line)
+        if saver.pace.due(t) and t < config.last_round:
+            saver.save()
+
+
+@contextmanager
+def undivided() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait until the end of the block: server, clients and log change together or not at all."""
+    caught: list[tuple[int, FrameType | None]] = []
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():  # no other thread is interrupted
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if callable(signal.getsignal(number)):
+                before[number] = signal.signal(number, lambda one, frame: caught.append((one, frame)))
+    try:
+        yield
+    finally:
+        for held, handler in before.items():
+            signal.signal(held, handler)
+        for held, frame in caught[:1]:
+            before[held](held, frame)
+
+
+@contextmanager
+def simulated(experiment: Experiment, progress: Progress, *, threads: int, device: str = "cpu") -> Iterator[Engine]:
+    """Clients and evaluator on this machine, which share a pool of threads."""
+    with Pool(experiment.module, threads=threads, device=device) as pool:
+        clients = Simulator(pool, experiment.clients(), experiment.task, experiment.method, kept=progress.kept)
+        yield Engine(clients, evaluator(experiment, pool))
+
+
+def evaluator(experiment: Experiment, pool: Pool) -> TestSet:
+    test, task, metric = experiment.federation.test, experiment.task, experiment.metric
+    return TestSet(pool, test, task, metric, experiment.streams)
 
 
 def _reached(lines: Sequence[Line], config: Config) -> bool:
@@ -143,35 +218,12 @@ def _reached(lines: Sequence[Line], config: Config) -> bool:
     return bool(lines and config.stop_at_target and _held(lines, config.target) >= config.stop_at_target)
 
 
-def simulator(
-    experiment: Experiment,
-    clients: Sequence[Client],
-    *,
-    threads: int,
-    device: str = "cpu",
-    kept: MutableMapping[int, Kept] | None = None,
-) -> Simulator:
-    return Simulator(
-        experiment.module,
-        clients,
-        experiment.federation.test,
-        experiment.task,
-        experiment.method,
-        experiment.metric,
-        threads=threads,
-        device=device,
-        kept=kept,
-        streams=experiment.streams,
-    )
-
-
-def _line(record: Record, before: Sequence[Line]) -> Line:
-    """A line of rounds.jsonl."""
+def _line(record: Record, now: float) -> Line:
+    """A line of rounds.jsonl; `now` is the simulated second after the round."""
     fields = dict(vars(record))
     traffic = fields.pop("bytes")
     fields["events"] = [vars(event) for event in record.events]
-    elapsed = before[-1]["cumulative_seconds"] if before else 0.0
-    fields["cumulative_seconds"] = elapsed + record.seconds
+    fields["cumulative_seconds"] = now
     return fields | {f"bytes_{kind}": amount for kind, amount in vars(traffic).items()}
 
 
@@ -217,12 +269,12 @@ def _megabytes(lines: Sequence[Line], kind: str) -> float:
     return float(sum(line[kind] for line in lines)) / 1e6
 
 
-def _client_figures(experiment: Experiment, engine: Stage, weights: Weights) -> dict[str, float | None]:
+def _client_figures(experiment: Experiment, evaluator: Evaluator, weights: Weights) -> dict[str, float | None]:
     """What single clients would see: accuracy on their own label mix, its mean and its worst tenth."""
     federation, found = experiment.federation, None
     if federation.classes is not None:
         labels = [examples.y for examples in federation.clients]
-        found = client_accuracies(engine.outputs(weights), federation.test.y, labels, federation.classes)
+        found = client_accuracies(evaluator.outputs(weights), federation.test.y, labels, federation.classes)
     return {
         "client_accuracy_mean": sum(found) / len(found) if found else None,
         "client_accuracy_worst_tenth": worst_tenth(found) if found else None,

@@ -4,21 +4,23 @@ import hashlib
 import shutil
 import time
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from heteroselect.compress import Kept
+from heteroselect.compress import Update
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Weights
 from heteroselect.round import Server
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import whole_rounds
-from heteroselect.runs.store import DiskStore, Uploads, from_arrays, to_arrays
+from heteroselect.runs.store import DiskStore, Uploads
 from heteroselect.settings import SimulateSettings
+from heteroselect.state import Kept, by_role, flat
 
 STORE = "store"
 _UPLOAD = "upload."
@@ -30,6 +32,10 @@ class Progress:
 
     server: Server
     kept: MutableMapping[int, Kept]
+    uploads: MutableMapping[int, Update]
+    """What the server remembers of each client's last upload; the server's population reads it."""
+    cells: int
+    """Of what the server remembers an update by: all coordinates, or a sketch's cells."""
     lines: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
     origin: str = ""
@@ -40,11 +46,13 @@ class Progress:
         """Before the first round, with nothing remembered."""
         server, kept = experiment.server(), _kept(experiment, folder)
         cells = experiment.method.sketch or len(experiment.weights.vector)
+        uploads: MutableMapping[int, Update] = {}
         if isinstance(kept, DiskStore):
-            server.population.uploads = Uploads(DiskStore(kept.folder / "uploads", 0), cells)
+            uploads = Uploads(DiskStore(kept.folder / "uploads", 0), cells)
+        server = replace(server, population=replace(server.population, uploads=uploads))
         origin = hashlib.sha256(experiment.method.name.encode() + server.weights.sha256().encode())
         origin.update(server.population.sizes.tobytes())
-        return Progress(server, kept, origin=origin.hexdigest())
+        return Progress(server, kept, uploads, cells, origin=origin.hexdigest())
 
     def save(self, checkpoints: Checkpoints, changed: set[int]) -> None:
         clients = {client: self._client(client) for client in changed}
@@ -61,7 +69,7 @@ class Progress:
                 "resume: the checkpoint is of another experiment; allowed are the model, data and method of its run."
             )
         try:
-            restore_server(self.server, found.server)
+            server = restored(self.server, found.server, round)
             for client in found.clients:
                 arrays = checkpoints.client(client)
                 kept = {name: array for name, array in arrays.items() if not name.startswith(_UPLOAD)}
@@ -70,20 +78,14 @@ class Progress:
                 }
                 self.kept[client] = kept
                 if upload:
-                    self.server.population.uploads[client] = from_arrays(upload, self._size)
+                    self.uploads[client] = Update.of(upload, self.cells)
             self.seconds = float(found.facts["seconds"])
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"it is not of this run ({error})") from error
-        self.lines, self.server.round = lines[:round], round
-
-    @property
-    def _size(self) -> int:
-        consensus = self.server.population.consensus
-        return len(self.server.weights.vector) if consensus is None else len(consensus)
+        self.lines, self.server = lines[:round], server
 
     def _client(self, client: int) -> Arrays:
-        uploads = self.server.population.uploads
-        upload = to_arrays(uploads[client]) if client in uploads else {}
+        upload = self.uploads[client].arrays() if client in self.uploads else {}
         return {**self.kept.get(client, {}), **{_UPLOAD + name: array for name, array in upload.items()}}
 
 
@@ -132,31 +134,33 @@ class Pace:
 
 
 def server_arrays(server: Server) -> Arrays:
+    """The server's state as named arrays."""
     population = server.population
     arrays: dict[str, Any] = {
         "weights": server.weights.vector.numpy(),
         "counts": population.counts,
         "last_round": population.last_round,
+        "now": np.array(server.now),
     }
     arrays |= {f"report.{name}": values for name, values in population.reports.items()}
     arrays |= {f"buffer.{name}": buffer.numpy() for name, buffer in server.weights.buffers.items()}
-    arrays |= {f"state.{name}": array for name, array in server.state.items()}
-    arrays |= {f"past.{name}": array for name, array in server.past.items()}
-    arrays |= {f"notes.{name}": array for name, array in server.notes.items()}
-    if population.consensus is not None:
-        arrays["consensus"] = population.consensus
-    return arrays
+    return arrays | {f"state.{name}": array for name, array in flat(server.state).items()}
 
 
-def restore_server(server: Server, arrays: Arrays) -> None:
+def restored(server: Server, arrays: Arrays, round: int) -> Server:
+    """`server` with the state in `arrays`, after `round`; its store of uploads is filled by others."""
+
     def group(prefix: str) -> dict[str, Any]:
-        return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): a.copy() for name, a in arrays.items() if name.startswith(prefix)}
 
-    vector, population = torch.from_numpy(arrays["weights"].copy()), server.population
-    if vector.shape != server.weights.vector.shape or len(arrays["counts"]) != len(population):
+    vector = torch.from_numpy(arrays["weights"].copy())
+    if vector.shape != server.weights.vector.shape or len(arrays["counts"]) != len(server.population):
         raise ValueError("another model or another number of clients")
-    server.weights = Weights(vector, {name: torch.from_numpy(a.copy()) for name, a in group("buffer.").items()})
-    server.state, server.notes, server.past = group("state."), group("notes."), group("past.")
-    population.counts, population.last_round = arrays["counts"].copy(), arrays["last_round"].copy()
-    population.reports = {name: values.copy() for name, values in group("report.").items()}
-    population.consensus = arrays.get("consensus")
+    weights = Weights(vector, {name: torch.from_numpy(a) for name, a in group("buffer.").items()})
+    population = replace(
+        server.population,
+        counts=arrays["counts"].copy(),
+        last_round=arrays["last_round"].copy(),
+        reports=group("report."),
+    )
+    return Server(weights, population, by_role(group("state.")), round, float(arrays["now"]))

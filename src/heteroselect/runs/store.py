@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from heteroselect.compress import Kept, Update
+from heteroselect.compress import Update
+from heteroselect.state import Kept
 
 
 class DiskStore(MutableMapping[int, Kept]):
@@ -73,10 +74,10 @@ class Uploads(MutableMapping[int, Update]):
         self.store, self.size = store, size
 
     def __setitem__(self, client: int, update: Update) -> None:
-        self.store[client] = to_arrays(update)
+        self.store[client] = update.arrays()
 
     def __getitem__(self, client: int) -> Update:
-        return from_arrays(self.store[client], self.size)
+        return Update.of(self.store[client], self.size)
 
     def __delitem__(self, client: int) -> None:
         del self.store[client]
@@ -86,15 +87,3 @@ class Uploads(MutableMapping[int, Update]):
 
     def __len__(self) -> int:
         return len(self.store)
-
-
-def to_arrays(update: Update) -> Kept:
-    """Without the positions where there is nothing to say about them."""
-    values = {"values": update.values}
-    return values if update.is_dense else {"positions": update.positions, **values}
-
-
-def from_arrays(arrays: Kept, size: int) -> Update:
-    if "positions" in arrays:
-        return Update(size, arrays["positions"], arrays["values"])
-    return Update.whole(arrays["values"])

@@ -1,0 +1,44 @@
+"""What the model is worth on the test set; the same object on every engine."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from heteroselect.client import Task
+from heteroselect.data.batches import Ready
+from heteroselect.data.examples import Examples
+from heteroselect.errors import HeteroSelectError
+from heteroselect.evaluate import Metric
+from heteroselect.flat import FlatModel, Weights
+from heteroselect.simulate.pool import Pool
+from heteroselect.streams import Streams, drawing_from
+
+BATCH = 500  # fixed: with it, and not with the number of threads, go the bits of an evaluation
+
+
+class Evaluator:
+    """Runs the model over the test set, in the pool's threads."""
+
+    def __init__(self, pool: Pool, test: Examples, task: Task, metric: Metric, streams: Streams) -> None:
+        self.pool, self.test, self.task, self.metric, self.streams = pool, test, task, metric, streams
+        self._ready = Ready(task.pixels)
+
+    def evaluate(self, weights: Weights) -> float:
+        """The metric of the model on the test set."""
+        value = float(self.metric(self.outputs(weights), self.test.y))
+        if not math.isfinite(value):
+            raise HeteroSelectError(f"metric: it gave {value} on the test set; allowed is a finite number.")
+        return value
+
+    def outputs(self, weights: Weights) -> Tensor:
+        """What the model answers for every test example."""
+        chunks = torch.split(self.test.x, BATCH)
+
+        def work(number: int, model: FlatModel) -> Tensor:
+            generator = self.streams.torch("evaluation", client=number, device=model.device)
+            model.module.eval()
+            with torch.no_grad(), drawing_from(generator, self.task.draws):
+                return self._ready.through(model.module, number, chunks[number], model.device).cpu()
+
+        return torch.cat(self.pool.map(weights, work, range(len(chunks))))
