@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ if find_spec("flwr"):
     from heteroselect.flower.reply import Site, reply
 
 from heteroselect.flat import FlatModel
-from heteroselect.runs.api import settings_of
 from heteroselect.runs.experiment import Experiment, prepare
+from heteroselect.runs.loop import Engine, Opening, evaluator
 from heteroselect.runs.progress import Progress
+from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
+from heteroselect.simulate.pool import Pool
 
 SMALL = {
     "clients": 6,
@@ -66,30 +69,37 @@ class Nodes:
 
 def small(method: str | None = None, **changes: Any) -> Experiment:
     usual = {key: value for key, value in SMALL.items() if method is None or key != "method.score.batches"}
-    return prepare(settings_of("mnist", method=method, changes={**usual, **changes}))
+    return prepare(load("mnist", method=method, changes={**usual, **changes}))
 
 
-def judge(experiment: Experiment, kind: type[Simulator] = Simulator, **more: Any) -> Simulator:
-    """The engine that only evaluates; of another kind, one with clients."""
-    return kind(
-        experiment.module,
-        experiment.clients() if more else [],
-        experiment.federation.test,
-        experiment.task,
-        experiment.method,
-        experiment.metric,
-        streams=experiment.streams,
-        **more,
-    )
+def gathered(experiment: Experiment, nodes: Nodes, **more: Any) -> FlowerEngine:
+    """The engine over these nodes, once it has found all clients."""
+    settings = {"run": "a", "kept": {}, **more}
+    engine = FlowerEngine(nodes, FlatModel(experiment.module).layout, experiment.config.clients, **settings)
+    engine.gather()
+    return engine
 
 
-def stage_on(experiment: Experiment, nodes: Nodes, **more: Any) -> Callable[[Progress], FlowerEngine]:
-    def stage(progress: Progress) -> FlowerEngine:
-        return FlowerEngine(
-            nodes, judge(experiment), experiment.config.clients, run="a", kept=progress.kept, timeout=1.0, **more
-        )
+def opening_on(experiment: Experiment, nodes: Nodes, **more: Any) -> Opening:
+    @contextmanager
+    def opening(progress: Progress) -> Iterator[Engine]:
+        with Pool(experiment.module) as pool:
+            clients = gathered(experiment, nodes, kept=progress.kept, timeout=1.0, **more)
+            yield Engine(clients, evaluator(experiment, pool))
 
-    return stage
+    return opening
+
+
+def opening_of(experiment: Experiment, kind: type[Simulator]) -> Opening:
+    """A simulator of another kind."""
+
+    @contextmanager
+    def opening(progress: Progress) -> Iterator[Engine]:
+        with Pool(experiment.module) as pool:
+            clients = kind(pool, experiment.clients(), experiment.task, experiment.method, kept=progress.kept)
+            yield Engine(clients, evaluator(experiment, pool))
+
+    return opening
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> None:
@@ -125,11 +135,16 @@ def _small() -> Callable[..., Experiment]:
     return small
 
 
-@pytest.fixture(name="judge")
-def _judge() -> Callable[[Experiment], Simulator]:
-    return judge
+@pytest.fixture(name="gathered")
+def _gathered() -> Callable[..., FlowerEngine]:
+    return gathered
 
 
-@pytest.fixture(name="stage_on")
-def _stage_on() -> Callable[..., Any]:
-    return stage_on
+@pytest.fixture(name="opening_on")
+def _opening_on() -> Callable[..., Opening]:
+    return opening_on
+
+
+@pytest.fixture(name="opening_of")
+def _opening_of() -> Callable[[Experiment, type[Simulator]], Opening]:
+    return opening_of

@@ -7,7 +7,7 @@ import pytest
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import app
-from heteroselect.flower.plan import ERROR
+from heteroselect.flower.plan import ERROR, Plan
 from heteroselect.runs.api import settings_of
 from heteroselect.runs.folder import RunFolder
 from heteroselect.settings.config import to_toml
@@ -28,8 +28,9 @@ class Empty:
 def context(tmp_path: Path) -> SimpleNamespace:
     config = settings_of("mnist", changes={"clients": 3, "selected": 2, "rounds": 1})
     RunFolder.create(tmp_path / "run", to_toml(config)).close()
-    run = {"config": to_toml(config), "out": str(tmp_path / "run"), "work": str(tmp_path), "token": "a", "method": ""}
-    return SimpleNamespace(run_config={**run, "timeout": 0.1})
+    plan = Plan("deploy", "a", 3, timeout=0.1).text
+    run = {"config": to_toml(config), "out": str(tmp_path / "run"), "work": str(tmp_path), "plan": plan}
+    return SimpleNamespace(run_config=run)
 
 
 def test_an_error_for_people_is_left_as_it_is(tmp_path):

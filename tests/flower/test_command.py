@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tomllib
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from heteroselect.cli.flower import _config
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.app import _experiment
 from heteroselect.flower.plan import Plan
-from heteroselect.runs.api import resume
+from heteroselect.runs.api import resume, settings_of
 from heteroselect.settings.config import to_toml
 
 
@@ -32,11 +33,34 @@ def test_a_method_of_ones_own_goes_by_its_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = "from dataclasses import replace\nfrom heteroselect import methods\n"
     (tmp_path / "mine.py").write_text(source + "mine = replace(methods.get('fedavg'), name='mine')\n")
-    config, file = _config("mnist", "mine.py:mine", None, None, clients=3)
-    assert (config.method.name, file) == ("mine", f"{tmp_path}/mine.py:mine")
-    here = _experiment(to_toml(config), file)
+    config, own = _config("mnist", "mine.py:mine", None, None, clients=3)
+    assert (config.method_name, own["method"]) == ("mine", f"{tmp_path}/mine.py:mine")
+    here = _experiment(to_toml(config), Plan("deploy", "a", 3, **own).text)
     assert here.method == replace(methods.get("fedavg"), name="mine")
     assert here.config.method == config.method
+
+
+def test_method_and_parts_of_ones_own_may_be_in_several_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("from heteroselect.method import Method\nmine = Method('mine')\n")
+    part = "from dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Double:\n    factor: float = 2.0\n"
+    part += "    def step(self, state, aggregate):\n        return {}, self.factor * aggregate\n"
+    (tmp_path / "part.py").write_text(part)
+    changes = ["method.server.kind=part.py:Double", "method.server.factor=3", "method.compress.kind=stc"]
+    config, own = _config("mnist", "mine.py:mine", changes, None, clients=3)
+    assert own == {"method": f"{tmp_path}/mine.py:mine", "parts": {"method.server.kind": f"{tmp_path}/part.py:Double"}}
+    plan = Plan("deploy", "a", 3, **own)
+    assert Plan.of(plan.text) == plan
+    monkeypatch.chdir("/")
+    here = _experiment(to_toml(config), plan.text)
+    assert here.config.method == config.method
+    assert (type(here.method.server).__name__, here.method.server.factor) == ("Double", 3.0)
+    for file, key in (("part.py", "method.server.kind"), ("mine.py", "--method")):
+        text = (tmp_path / file).read_text()
+        (tmp_path / file).write_text(text + "# changed\n")
+        with pytest.raises(HeteroSelectError, match=rf"{key}: .*{file} has changed since the run began"):
+            plan.load(tomllib.loads(to_toml(config)))
+        (tmp_path / file).write_text(text)
 
 
 def test_more_nodes_than_clients_and_simulated_links_that_are_measured_are_refused(tmp_path, monkeypatch):
@@ -53,7 +77,7 @@ def test_a_run_on_flower_is_resumed_on_flower(tmp_path):
     plan = Plan("deploy", "abc", 3, tls=True, timeout=5.0)
     plan.write(tmp_path)
     assert Plan.read(tmp_path) == plan
-    (tmp_path / "config.toml").write_text("rounds = 2\n")
+    (tmp_path / "config.toml").write_text(to_toml(settings_of("mnist")))
     with pytest.raises(HeteroSelectError, match="`heteroselect flower resume"):
         resume(tmp_path)
     (tmp_path / "flower.json").write_text(json.dumps({"mode": "deploy"}))
@@ -77,7 +101,7 @@ def test_an_interruption_says_how_to_go_on_and_exits_as_the_shell_expects(tmp_pa
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("heteroselect.flower.conduct.conduct", interrupted)
+    monkeypatch.setattr("heteroselect.flower.supervise.supervise", interrupted)
     out = tmp_path / "run"
     found = CliRunner().invoke(app, ["flower", "deploy", "mnist", "--out", str(out)])
     assert found.exit_code == 130

@@ -20,10 +20,10 @@ from heteroselect.flower.keys import make_node_key
 from heteroselect.flower.processes import Flower, Tls, end, left
 from heteroselect.flower.records import PAYLOAD, Header, to_array
 from heteroselect.flower.reply import reply
-from heteroselect.runs.api import settings_of
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import read_rounds, read_summary, whole_rounds
 from heteroselect.runs.loop import play
+from heteroselect.settings.config import load
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
 
@@ -65,7 +65,7 @@ def rounds_at(out: Path, node: str) -> dict[str, set[int]]:
 
 
 def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_one_lost_answer(
-    tmp_path, nodes_of, stage_on
+    tmp_path, nodes_of, opening_on
 ):
     """After round 1 the SuperLink is killed: the command starts it again and goes on from the checkpoint. In round 2
     a SuperNode is killed in the middle of its work: the round goes on without it after the timeout, and in round 3
@@ -87,7 +87,7 @@ def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_o
     assert process.returncode == 0, errors
     events = [[(event["client"], event["kind"]) for event in line["events"]] for line in read_rounds(out)]
     assert events == [[], [(1, "missing")], []]
-    assert read_summary(out)["model_sha256"] in {expected(tmp_path, nodes_of, stage_on, t) for t in (True, False)}
+    assert read_summary(out)["model_sha256"] in {expected(tmp_path, nodes_of, opening_on, t) for t in (True, False)}
     assert not (out / "flower").exists()
 
 
@@ -103,20 +103,21 @@ def send(self, *arguments):
 
 client.Client.send = send
 
-def mine(settings):
-    return replace(methods.build(settings), name="mine")
+mine = replace(methods.get("heteroselect"), name="mine")
 """
 
 
 def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_command_was_killed_goes_on(
-    tmp_path, nodes_of, stage_on
+    tmp_path, nodes_of, opening_on
 ):
-    """The garbage comes with a method of one's own, whose file the nodes load as well. What the killed command leaves
-    running is ended by the one that goes on."""
-    out, file = tmp_path / "run", tmp_path / "spoiled.py"
+    """The garbage comes with a method of one's own, whose file the nodes load as well, and that of a part. What the
+    killed command leaves running is ended by the one that goes on."""
+    out, file, part = tmp_path / "run", tmp_path / "spoiled.py", tmp_path / "part.py"
     file.write_text(SPOILED)
+    part.write_text("from heteroselect.aggregate import ServerMomentum\n\nclass Step(ServerMomentum):\n    pass\n")
     resume = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
     options = ["--nodes", "2", "--rounds", "3", "--tls", "--method", f"{file}:mine"]
+    options += ["--set", f"method.server.kind={part}:Step"]
     with deployed(out, *options, "--set", "simulate.checkpoint_rounds=1") as process:
         wait_for(lambda: out.is_dir() and (out / "flower" / "supernode-1.log").exists(), process)
         said = stranger(out, tmp_path)
@@ -139,10 +140,10 @@ def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_com
     lines = read_rounds(out)
     assert [[(event["client"], event["kind"]) for event in line["events"]] for line in lines] == [[(1, "rejected")]] * 3
 
-    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
+    here = prepare(load("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
     nodes = nodes_of(here, tmp_path / "memory")
     nodes.spoil = spoil
-    theirs = play(here, None, threads=1, stage=stage_on(here, nodes))
+    theirs = play(here, None, threads=1, engine=opening_on(here, nodes))
     assert json.loads(done.stdout)["model_sha256"] == theirs.summary["model_sha256"]
     assert lines == theirs.rounds
 
@@ -166,9 +167,9 @@ def stranger(out: Path, tmp_path: Path) -> str:
     return (tmp_path / "stranger.log").read_text()
 
 
-def expected(tmp_path, nodes_of, stage_on, trained: bool) -> str:
+def expected(tmp_path, nodes_of, opening_on, trained: bool) -> str:
     """The model of the same run where the answer of client 1 in round 2 is lost, with or without its training."""
-    here = prepare(settings_of("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
+    here = prepare(load("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
     nodes = nodes_of(here, tmp_path / f"memory-{trained}")
 
     def lose(message) -> bool:
@@ -179,4 +180,4 @@ def expected(tmp_path, nodes_of, stage_on, trained: bool) -> str:
         return lost
 
     nodes.lose = lose
-    return play(here, None, threads=1, stage=stage_on(here, nodes)).summary["model_sha256"]
+    return play(here, None, threads=1, engine=opening_on(here, nodes)).summary["model_sha256"]

@@ -6,20 +6,20 @@ import pytest
 from heteroselect import methods
 from heteroselect.client import Learnt, Pending
 from heteroselect.compress import Update
-from heteroselect.compress.update import Values
 from heteroselect.flower.memory import Memory
 from heteroselect.flower.records import Settled
 from heteroselect.messages import Order
+from heteroselect.state import Kept
 
 METHOD, NOW = methods.get("heteroselect"), 9
 
 
-def pending(round: int, value: float, shift: Values | None = None) -> Pending:
+def pending(round: int, value: float, shared: Kept | None = None) -> Pending:
     """Two of four coordinates of v = (value, …) are sent."""
     v = np.full(4, value, np.float32)
     sent = Update(4, np.array([0, 2]), v[[0, 2]])
     order = Order(3, round, 0.1, 0.5, 0.5, 10)
-    return Pending(sent, {"memory": v}, {"mask": np.full(1, value, np.float32)}, order, {}, shift)
+    return Pending(order, sent, {"residual": v}, {"mask": np.full(1, value, np.float32)}, {}, shared or {})
 
 
 def test_a_used_upload_leaves_the_decayed_rest(tmp_path):
@@ -27,15 +27,17 @@ def test_a_used_upload_leaves_the_decayed_rest(tmp_path):
     assert memory.settle([], 0, METHOD, NOW) == {}
     memory.wait(pending(1, 2.0))
     kept = memory.settle([Settled(1, True)], 0, METHOD, NOW)
-    np.testing.assert_array_equal(kept["memory"], [0, 1, 0, 1])
-    np.testing.assert_array_equal(kept["mask"], [2])
-    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 0, METHOD, NOW)["memory"], [0, 1, 0, 1])
+    np.testing.assert_array_equal(kept["memory"]["residual"], [0, 1, 0, 1])
+    np.testing.assert_array_equal(kept["compress"]["mask"], [2])
+    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 0, METHOD, NOW)["memory"]["residual"], [0, 1, 0, 1])
 
 
 def test_an_upload_that_was_not_used_is_kept_whole(tmp_path):
     memory = Memory(tmp_path, "run", 3)
     memory.wait(pending(1, 2.0))
-    np.testing.assert_array_equal(memory.settle([Settled(1, False)], 0, METHOD, NOW)["memory"], [2, 2, 2, 2])
+    np.testing.assert_array_equal(
+        memory.settle([Settled(1, False)], 0, METHOD, NOW)["memory"]["residual"], [2, 2, 2, 2]
+    )
 
 
 def test_rounds_that_the_server_fell_back_behind_have_not_happened(tmp_path):
@@ -45,7 +47,7 @@ def test_rounds_that_the_server_fell_back_behind_have_not_happened(tmp_path):
     memory.wait(pending(4, 8.0))
     memory.settle([Settled(1, True), Settled(4, True)], 2, METHOD, NOW)
     memory.wait(pending(5, 6.0))
-    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 2, METHOD, NOW)["memory"], [0, 1, 0, 1])
+    np.testing.assert_array_equal(memory.settle([Settled(1, True)], 2, METHOD, NOW)["memory"]["residual"], [0, 1, 0, 1])
     assert memory.settle([], 0, METHOD, NOW) == {}
 
 
@@ -63,7 +65,9 @@ def test_a_kill_between_writing_and_removing_changes_nothing(tmp_path):
     before = (memory.folder / "000001.pending").read_bytes()
     memory.settle([Settled(1, True)], 0, METHOD, NOW)
     (memory.folder / "000001.pending").write_bytes(before)
-    np.testing.assert_array_equal(memory.settle([Settled(1, False)], 0, METHOD, NOW)["memory"], [0, 1, 0, 1])
+    np.testing.assert_array_equal(
+        memory.settle([Settled(1, False)], 0, METHOD, NOW)["memory"]["residual"], [0, 1, 0, 1]
+    )
     assert not (memory.folder / "000001.pending").exists()
 
 
@@ -88,31 +92,32 @@ def test_what_is_still_on_its_way_stays_while_the_same_round_asks_for_more(tmp_p
     memory.settle([Settled(1, True)], 0, METHOD, 2)
     memory.wait(pending(2, 4.0))
     kept = memory.settle([Settled(1, True)], 0, METHOD, 2)
-    np.testing.assert_array_equal(kept["memory"], [0, 1, 0, 1])
+    np.testing.assert_array_equal(kept["memory"]["residual"], [0, 1, 0, 1])
     kept = memory.settle([Settled(1, True), Settled(2, True)], 0, METHOD, 3)
-    np.testing.assert_array_equal(kept["memory"], [0, 2, 0, 2])
+    np.testing.assert_array_equal(kept["memory"]["residual"], [0, 2, 0, 2])
 
 
 def test_what_is_held_waits_for_its_round_and_no_longer(tmp_path):
     memory, order = Memory(tmp_path, "run", 3), Order(3, 2, 0.1, 0.5, 0.5, 10, hold=True)
-    held = Learnt(order, np.arange(4, dtype=np.float32), {"norm": 3.5}, np.ones(4, np.float32))
+    held = Learnt(order, np.arange(4, dtype=np.float32), {"norm": 3.5}, {"control": np.ones(4, np.float32)})
     memory.hold(held, b"a model")
     memory.settle([], 0, METHOD, 2)
     found, model = memory.held(2)
     assert (found.order, found.report, model) == (order, {"norm": 3.5}, b"a model")
     np.testing.assert_array_equal(found.delta, held.delta)
-    np.testing.assert_array_equal(found.shift, held.shift)
+    np.testing.assert_array_equal(found.shared["control"], held.shared["control"])
     memory.settle([Settled(2, False)], 0, METHOD, 3)
     assert memory.held(2) is None
     assert memory.settle([Settled(2, False)], 0, METHOD, 3) == {}
 
 
 def test_what_other_parts_kept_stays_when_an_upload_is_settled(tmp_path):
-    """A drift's own array was kept in round 1; the upload of round 2, which was lost, does not touch it."""
+    """A solver's own array was kept in round 1; the upload of round 2, which was lost, does not touch it."""
     memory, method = Memory(tmp_path, "run", 3), methods.get("scaffold")
-    memory.wait(pending(1, 2.0, np.zeros(4, np.float32)))
+    memory.wait(pending(1, 2.0, {"control": np.zeros(4, np.float32)}))
     first = memory.settle([Settled(1, True)], 0, method, 2)
-    memory.wait(pending(2, 4.0, np.zeros(4, np.float32)))
+    memory.wait(pending(2, 4.0, {"control": np.zeros(4, np.float32)}))
     second = memory.settle([Settled(1, True), Settled(2, False)], 0, method, 3)
-    assert set(first) == set(second) >= {"control"}
-    np.testing.assert_array_equal(first["control"], second["control"])
+    assert first.keys() == second.keys() >= {"train"}
+    for name, array in first["train"].items():
+        np.testing.assert_array_equal(array, second["train"][name])

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heteroselect.flower.app import ERROR
+from heteroselect.flower.plan import ERROR, Plan
 from heteroselect.flower.processes import Flower
 from heteroselect.runs.api import settings_of
 from heteroselect.runs.folder import RunFolder, finished, read_rounds
@@ -74,7 +74,7 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
     np.savez(data, x=rng.normal(size=(90, FEATURES)).astype(np.float32), y=np.arange(90) % 10)
     size = FEATURES * 10 + 10
     changes = {"data.name": str(data), "clients": 3, "selected": 3, "rounds": 3, "data.partition": "iid"}
-    changes |= {"method.train.steps": 2, "method.train.rate": 1e-4, "method.score.batches": 1}
+    changes |= {"method.train.steps": 2, "method.rate.start": 1e-4, "method.score.batches": 1}
     changes |= {"world.links": "measured", "method.allocate.average": 0.4}
     changes |= {"world.budget_seconds": 3.2}  # eq. 8: 0.5 Mb/s·3.2 s/32N = 0.19, 1 Mb/s: 0.38, 2 Mb/s: 0.77
     config, out, work = settings_of("mnist", changes=changes), tmp_path / "run", tmp_path / "work"
@@ -87,8 +87,8 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
             settings = {"partition-id": place, "num-partitions": 3, "memory": str(tmp_path / f"memory{place}")}
             address = f"192.0.2.{4 * place + 1}"
             flower.supernode(f"node{place}", settings, superlink=address, prefix=[*inside, host(place)])
-        app = {"config": to_toml(config), "out": str(out), "work": str(work), "memory": "", "token": "t"}
-        flower.submit({**app, "timeout": 200.0, "method": ""})
+        plan = Plan("deploy", "t", 3, timeout=200.0).text
+        flower.submit({"config": to_toml(config), "out": str(out), "work": str(work), "memory": "", "plan": plan})
         until = time.monotonic() + 500
         while not finished(out):
             assert not (work / ERROR).exists(), (work / ERROR).read_text()

@@ -30,7 +30,7 @@ def test_what_a_process_has_started_in_a_session_of_its_own_is_ended_with_it(tmp
     assert not exists(other.pid)
 
 
-def test_a_process_that_does_not_start_is_named_with_its_last_words(tmp_path):
+def test_a_process_that_does_not_start_is_named_with_the_end_of_its_log(tmp_path):
     with Flower(tmp_path) as flower:
         flower.start("superlink", [sys.executable, "-c", "print('no more ports')"])
         with pytest.raises(HeteroSelectError, match=r"superlink did not start; the end of .*: no more ports"):

@@ -1,7 +1,7 @@
 """HeteroSelectStrategy in Flower's own loop, over a grid of this process: the simulator's bits again."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,14 +13,14 @@ from torch import nn
 
 import heteroselect
 from heteroselect import methods
+from heteroselect.compress import Update
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import HeteroSelectStrategy, answer
-from heteroselect.method import Method
-from heteroselect.settings import MethodSettings
+from heteroselect.part import setting
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flower"
 CLIENTS, ROUNDS = 5, 3
-CHANGES = {"method.train.steps": 4, "method.train.rate": 0.1, "world.links": "drawn"}
+CHANGES = {"method.train.steps": 4, "method.rate.start": 0.1, "world.links": "drawn"}
 
 
 def network() -> nn.Module:
@@ -34,8 +34,18 @@ def data(client: int, count: int = 60) -> tuple[np.ndarray, np.ndarray]:
     return x, (x[:, 0] + 0.3 * client > 0).astype(np.int64) + (x[:, 1] > 0)
 
 
-def tuned(settings: MethodSettings) -> Method:
-    return replace(methods.build(settings), name="tuned", weigh=methods.get("fedavg").weigh)
+@dataclass(frozen=True)
+class Half:
+    """A compressor of one's own: it sends every other coordinate."""
+
+    first: int = setting(0, "which one it begins with", ge=0)
+
+    def compress(self, v, density, scene):
+        return Update.keep(v, np.arange(self.first, v.size, 2)), {}
+
+
+TUNED = replace(methods.get("heteroselect"), name="tuned", weigh=methods.get("fedavg").weigh)
+OWN = replace(TUNED, name="own", compress=Half())
 
 
 class Grid:
@@ -77,10 +87,15 @@ def started(grid: Grid, **more):
     return strategy, result
 
 
-@pytest.mark.parametrize("method", ["heteroselect", "optimal-client-sampling", tuned], ids=["paper", "after", "own"])
+@pytest.mark.parametrize(
+    "method",
+    ["heteroselect", "oort", "optimal-client-sampling", "scaffold", TUNED, OWN],
+    ids=lambda method: getattr(method, "name", method),
+)
 def test_the_same_bits_as_the_simulator(tmp_path, method):
-    """Also of a method that selects after training, and of one's own."""
-    own = {} if isinstance(method, str) else {"method": method}
+    """Also of a method that selects after training, of one with a half at the server, and of one's own; only code of
+    one's own has to be handed to the clients as well."""
+    own = {"method": method} if method is OWN else {}
     strategy, result = started(Grid(tmp_path, **own), method=method)
     changes = {**CHANGES, "selected": 2, "rounds": ROUNDS, "seed": 5}
     theirs = heteroselect.run(
@@ -102,8 +117,24 @@ def test_the_same_bits_as_the_simulator(tmp_path, method):
 
 
 def test_a_client_that_does_not_know_the_method_says_so(tmp_path):
-    with pytest.raises(HeteroSelectError, match=r"method: 'tuned' is not one of ours; hand it to `answer`"):
-        started(Grid(tmp_path), method=tuned)
+    with pytest.raises(HeteroSelectError, match=r"method.compress.kind: own:Half is a part of your own; hand it over"):
+        started(Grid(tmp_path), method=OWN)
+
+
+def test_a_part_from_a_file_is_named_at_the_server_and_at_the_clients(tmp_path):
+    source = "from dataclasses import dataclass\nimport numpy as np\nfrom heteroselect.compress import Update\n"
+    source += "@dataclass(frozen=True)\nclass Half:\n    first: int = 0\n    def compress(self, v, density, scene):\n"
+    (tmp_path / "half.py").write_text(source + "        return Update.keep(v, np.arange(self.first, v.size, 2)), {}\n")
+    named = {"method.compress.kind": f"{tmp_path}/half.py:Half"}
+    settings = {**CHANGES, **named, "method.compress.first": 1}
+    more = {"clients": CLIENTS, "selected": 2, "rounds": 1, "settings": settings, "timeout": 5}
+    arrays = ArrayRecord(network().state_dict())
+    with pytest.raises(HeteroSelectError, match=r"method.compress.kind: .*half.py:Half is code of your own"):
+        HeteroSelectStrategy(network, **more).start(Grid(tmp_path), arrays, num_rounds=1)
+    strategy = HeteroSelectStrategy(network, **more)
+    strategy.start(Grid(tmp_path, settings=named), arrays, num_rounds=1)
+    assert strategy.method.compress.first == 1
+    assert strategy.records[0].events == []
 
 
 def test_a_client_that_fails_is_missing_and_the_round_goes_on(tmp_path):

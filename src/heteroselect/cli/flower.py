@@ -1,17 +1,19 @@
 """heteroselect flower: simulate · deploy · resume. Flower and PyTorch are imported only when one of them is used."""
 
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from heteroselect.cli.terminal import err, print_result, terminable, watching
+from heteroselect.cli.terminal import err, print_result, say, terminable, watching
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token
 from heteroselect.runs.folder import CONFIG, RunFolder, finished, numbered
 from heteroselect.settings import Config
-from heteroselect.settings.config import load, parse_changes, to_toml
+from heteroselect.settings.config import flatten, load, parse_changes, to_toml
+from heteroselect.settings.own import is_path
 
 app = typer.Typer(help="Run on Flower: simulated by Ray, or deployed as SuperLink and SuperNodes.")
 
@@ -46,9 +48,9 @@ def simulate(
     """Run on Flower's simulation engine (Ray), on all cores of this machine: the simulator's bits."""
     from heteroselect.runs.api import refuse_measured_links
 
-    config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
+    config, own = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=clients)
     refuse_measured_links(config)
-    plan = Plan("simulate", new_token(), config.clients, False, timeout, mine)
+    plan = Plan("simulate", new_token(), config.clients, False, timeout, **own)
     _run(plan, config, out_dir, as_json=as_json, quiet=quiet)
 
 
@@ -70,10 +72,10 @@ def deploy(
 ) -> None:
     """Run on a SuperLink and SuperNodes of its own, real processes that talk over the loopback."""
     count = clients if clients is not None or "clients" in parse_changes(set_ or []) else nodes
-    config, mine = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=count)
+    config, own = _config(preset, method, set_, data_dir, seed=seed, rounds=rounds, clients=count)
     if nodes > config.clients:
         raise HeteroSelectError(f"--nodes: allowed is at most one for each of the {config.clients} clients.")
-    _run(Plan("deploy", new_token(), nodes, tls, timeout, mine), config, out_dir, as_json=as_json, quiet=quiet)
+    _run(Plan("deploy", new_token(), nodes, tls, timeout, **own), config, out_dir, as_json=as_json, quiet=quiet)
 
 
 @app.command()
@@ -83,49 +85,44 @@ def resume(
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits."""
-    from heteroselect import methods
-    from heteroselect.methods import own
+    from heteroselect.runs.api import refuse_other_versions
 
     require_flower()
     plan = Plan.read(folder)
-    if finished(folder):
+    refuse_other_versions(folder)
+    if finished(folder):  # then nothing of the user's own code is needed
         err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
-    config = load(folder / CONFIG, methods=methods.SETTINGS, own=bool(plan.method))
-    if plan.method and not finished(folder):
-        own.refuse_changed(plan.method, config.method.source)
-    _conduct(folder, config, plan, as_json=as_json, quiet=quiet)
+        config = Config.model_validate(tomllib.loads((folder / CONFIG).read_text(encoding="utf-8")))
+    else:
+        config = plan.load(folder / CONFIG).config
+    _supervise(folder, config, plan, as_json=as_json, quiet=quiet)
 
 
 def _config(
     preset: str, method: str | None, set_: list[str] | None, data_dir: Path | None, **given: Any
-) -> tuple[Config, str]:
-    """As for `heteroselect run`; a cohort larger than the number of clients becomes all of them. And where the method
-    is the user's own, the file it is in."""
-    from heteroselect.methods import own
-    from heteroselect.runs.api import refuse_ready, settings_of
-    from heteroselect.runs.experiment import method_of
-
+) -> tuple[Config, dict[str, Any]]:
+    """The settings as for `heteroselect run`, except that a cohort larger than the number of clients becomes all of
+    them; and the user's own code in them, as a Plan names it."""
     require_flower()
-    changes = parse_changes(set_ or [])
+    changes = flatten(parse_changes(set_ or []))
     changes |= {key: value for key, value in given.items() if value is not None}
     if data_dir is not None:
         changes["data.dir"] = str(data_dir.absolute())
     changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name") if key in changes}
-    mine = method if method is not None and own.is_path(method) else ""
-    built = own.load(mine) if mine else None
-    if mine:
-        changes["method.source"] = own.digest(mine)
-    known = None if mine else method
+    kinds = [key for key in changes if key.startswith("method.") and key.endswith(".kind")]
+    parts = {key: _whole_code(str(changes[key])) for key in kinds if is_path(str(changes[key]))}
+    changes |= parts
+    own: dict[str, Any] = {"parts": parts}
+    if method is not None and is_path(method):
+        own["method"] = method = _whole_code(method)
     if "clients" in changes and "selected" not in changes:
         plain = {key: value for key, value in changes.items() if key != "clients"}
-        usual = settings_of(preset, method=known, changes=plain, own=bool(mine))
-        changes["selected"] = max(1, min(usual.selected, int(changes["clients"])))
-    config = settings_of(preset, method=known, changes=changes, own=bool(mine))
-    if built is None:
-        return config, ""
-    file, _, inside = mine.rpartition(":")
-    refuse_ready(built, parse_changes(set_ or []))
-    return method_of(config, built)[0], f"{Path(file).expanduser().absolute()}:{inside}"
+        usual = load(preset, method=method, changes=plain).config.selected
+        changes["selected"] = max(1, min(usual, int(changes["clients"])))
+    loaded = load(preset, method=method, changes=changes)
+    for text in loaded.brought:
+        say(text)
+    return loaded.config, own
 
 
 def _whole(name: Any) -> Any:
@@ -134,21 +131,27 @@ def _whole(name: Any) -> Any:
     return str(there.absolute()) if there.exists() else name
 
 
+def _whole_code(name: str) -> str:
+    """FILE.py:NAME with the whole path."""
+    file, colon, inside = name.rpartition(":")
+    return f"{_whole(file)}:{inside}" if colon else name
+
+
 def _run(plan: Plan, config: Config, out_dir: Path | None, *, as_json: bool, quiet: bool) -> None:
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
-    path = out_dir or numbered(Path("runs"), f"{Path(config.data.name).stem}-{config.method.name}-flower")
+    path = out_dir or numbered(Path("runs"), f"{Path(config.data.name).stem}-{config.method_name}-flower")
     RunFolder.create(path, to_toml(config)).close()
     plan.write(path)
-    _conduct(path, config, plan, as_json=as_json, quiet=quiet)
+    _supervise(path, config, plan, as_json=as_json, quiet=quiet)
 
 
-def _conduct(path: Path, config: Config, plan: Plan, *, as_json: bool, quiet: bool) -> None:
-    from heteroselect.flower.conduct import conduct
+def _supervise(path: Path, config: Config, plan: Plan, *, as_json: bool, quiet: bool) -> None:
+    from heteroselect.flower.supervise import supervise
 
     try:
         with terminable(), watching(config, quiet=quiet) as watch:
-            result = conduct(path, config, plan, watch)
+            result = supervise(path, config, plan, watch)
     except KeyboardInterrupt:
         err.print(f"interrupted; `heteroselect flower resume {path}` goes on.", soft_wrap=True, highlight=False)
         raise typer.Exit(130) from None

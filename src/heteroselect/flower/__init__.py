@@ -8,7 +8,7 @@ from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 
-_HOMES = {"answer": "reply", "FlowerEngine": "engine", "HeteroSelectStrategy": "strategy"}
+_HOMES = {"answer": "own", "FlowerEngine": "engine", "HeteroSelectStrategy": "strategy"}
 
 __all__ = ["FlowerEngine", "HeteroSelectStrategy", "answer"]
 

@@ -1,7 +1,7 @@
-"""The engine beyond one machine: it carries the round's messages over a Flower grid.
+"""Clients beyond one machine: the round's messages go over a Flower grid.
 
-Node ids are Flower's and new with every start; a client is known by its number (the partition), and nodes that nobody
-is known to live with are asked which clients do. Answers may come in any order, late, damaged or not at all: an answer
+Node ids are Flower's and new with every start; a client is known by its number (the partition), and nodes of which no
+client is known are asked which clients they have. Answers may come in any order, late, damaged or not at all: an answer
 counts only if it comes from the node that was asked, in time, and whatever is missing is simply missing.
 """
 
@@ -10,16 +10,15 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from numpy.typing import NDArray
 from torch import Tensor
 
-from heteroselect.compress import Kept
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.flower.post import Post
@@ -44,37 +43,27 @@ from heteroselect.flower.records import (
     to_record,
 )
 from heteroselect.messages import Calibrate, Order, Question, Upload
+from heteroselect.state import Kept
 from heteroselect.world import MeasuredLinks
 
 _log = logging.getLogger(__name__)
 SETTLED, UPLINK = "settled", "uplink"
 HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
 ARRIVAL = 300.0  # seconds in which all clients should have a node: to start takes longer than to answer
-PATIENCE = 60.0  # seconds to wait for a node to say who lives there, and until a silent one is asked again
+PATIENCE = 60.0  # seconds to wait for a node to name its clients, and until a silent one is asked again
 LIFE_SIGN = 20.0  # seconds in which a node answers whose client another one claims
 
 
-class Judge(Protocol):
-    """Who evaluates the model: at the server, as in the simulator, whose engine without clients does it."""
-
-    @property
-    def layout(self) -> Layout: ...
-    def __enter__(self) -> Any: ...
-    def __exit__(self, *exception: object) -> None: ...
-    def evaluate(self, weights: Weights) -> float: ...
-    def outputs(self, weights: Weights) -> Tensor: ...
-
-
 class FlowerEngine:
-    """`kept` holds, for each client, which of its uploads were used, until it has answered that it knows: that is
-    all the server keeps for it, and it goes into the checkpoints. `since` gives the oldest round that the server may
-    have to fall back to. `links` takes in what nodes measured of their uplinks. With `log`, each round's payloads are
-    noted there by their SHA-256; `more` goes along with every message."""
+    """Clients on the nodes of a grid. `kept` holds, for each client, which of its uploads were used, until it has
+    answered that it knows: that is all the server keeps for it, and it goes into the checkpoints. `since` gives the
+    oldest round that the server may have to fall back to. `links` takes in what nodes measured of their uplinks. With
+    `log`, each round's payloads are noted there by their SHA-256; `more` goes along with every message."""
 
     def __init__(
         self,
         post: Post,
-        judge: Judge,
+        layout: Layout,
         clients: int,
         *,
         run: str,
@@ -85,36 +74,18 @@ class FlowerEngine:
         log: Path | None = None,
         more: Mapping[str, ConfigRecord] | None = None,
     ) -> None:
-        self.post, self.judge, self.clients = post, judge, clients
+        self.post, self.layout, self.clients = post, layout, clients
         self.run, self.kept, self.since, self.timeout, self.log = run, kept, since, timeout, log
         self.homes: dict[int, int] = {}
         self.examples: dict[int, int] = {}
-        self._tried: dict[int, float] = {}  # when nodes were asked who lives there
-        self._silent: set[int] = set()  # nodes that said nothing at all when they were asked last
-        self._ordered: dict[int, int] = {}
+        self._tried: dict[int, float] = {}  # when nodes were asked for their clients
+        self._silent: set[int] = set()  # nodes that gave no answer at all when they were asked last
+        self._ordered: dict[int, int] = {}  # the round of each order whose upload is not settled
         self._troubles: list[str] = []
         self.links, self.more = links, dict(more or {})
         self._measured: dict[int, tuple[int, int]] = {}
         if links is not None:
             links.estimates.update({k: float(one[UPLINK][0]) for k, one in kept.items() if UPLINK in one})
-
-    def __enter__(self) -> "FlowerEngine":
-        self.judge.__enter__()
-        self.gather()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.judge.__exit__(*exception)
-
-    @property
-    def layout(self) -> Layout:
-        return self.judge.layout
-
-    def evaluate(self, weights: Weights) -> float:
-        return self.judge.evaluate(weights)
-
-    def outputs(self, weights: Weights) -> Tensor:
-        return self.judge.outputs(weights)
 
     def gather(self) -> None:
         """Wait until every client has a node."""
@@ -151,21 +122,21 @@ class FlowerEngine:
             last = self._troubles[-1] if self._troubles else "nobody answered"
             raise HeteroSelectError(
                 f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s ({last}); allowed is a "
-                "longer --timeout, or a method.train.rate that the model does not diverge with."
+                "longer --timeout, or a method.rate.start that the model does not diverge with."
             )
         least = min(found.values(), default=math.nan)
         return [found.get(question.client, least) for question in questions]
 
     def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:
         """The uploads in the order of the orders."""
-        self._ordered = {order.client: order.round for order in orders}
+        self._ordered |= {order.client: order.round for order in orders}
         uploads = self._uploads(self._ask(orders, weights, shared), orders)
         if not any(order.hold for order in orders):
             self._write(uploads)
         return uploads
 
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]:
-        """They hold the model that they trained from, too: only the question goes down."""
+        """The uploads of these clients. They hold the model that they trained from: only the question goes down."""
         questions = [Give(client, self._ordered[client]) for client in clients]
         uploads = self._uploads(self._ask(questions), questions)
         self._write(uploads)
@@ -192,12 +163,11 @@ class FlowerEngine:
                 uploads.append(upload)
         return uploads
 
-    def settle(self, used: Collection[int]) -> None:
-        """Remembered, and told to each client with the next message to it."""
-        for client, round in self._ordered.items():
-            new = np.array([[round, client in used]], np.int64)
+    def settle(self, used: Mapping[int, bool]) -> None:
+        """Remember what became of these uploads; each client is told with the next message to it."""
+        for client in [client for client in used if client in self._ordered]:
+            new = np.array([[self._ordered.pop(client), used[client]]], np.int64)
             self.kept[client] = {**self.kept.get(client, {}), SETTLED: np.concatenate([self._settled(client), new])}
-        self._ordered = {}
 
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
         """Whoever does not answer leaves the statistics as they were."""
@@ -219,7 +189,7 @@ class FlowerEngine:
         weights: Weights | None = None,
         shared: Kept | None = None,
     ) -> dict[int, RecordDict]:
-        """Each client its request, with the model where it needs it; the answers that came, by client."""
+        """The answers that came, by client; each is sent its request, with the model where it needs it."""
         self._meet(min(PATIENCE, self.timeout))
         model = {} if weights is None else {MODEL: to_array(to_bytes(weights, shared))}
         since, told, rounds = self.since(), {}, {request.client: request.round for request in requests}
@@ -235,23 +205,23 @@ class FlowerEngine:
             content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **model, **self.more})
             messages.append(_message(content, self.homes[client], header.kind, request.round, self.timeout))
         answers: dict[int, RecordDict] = {}
-        heard = set()
+        answered = set()
         for message in self.post.exchange(messages, self.timeout):
-            heard.add(message.metadata.src_node_id)
+            answered.add(message.metadata.src_node_id)
             who = self._asked(message, {client: rounds[client] for client in told})
             if who is not None:
                 answers[who] = message.content
                 if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
                     self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
-        self._silent = {self.homes[client] for client in told} - heard
+        self._silent = {self.homes[client] for client in told} - answered
         for client in sorted(set(told) - set(answers)):
             self._note(client, "it did not answer")
         everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
         return self._willing(answers, everybody)
 
     def _willing(self, answers: dict[int, RecordDict], everybody: int) -> dict[int, RecordDict]:
-        """Those that could do as they were asked. One that could not is missing; where nobody in a whole cohort could,
-        the settings are to blame, and the run ends as it does in the simulator."""
+        """The answers of those that could do as they were asked. One that could not is missing; where nobody in a whole
+        cohort could, the settings are to blame, and the run ends as it does in the simulator."""
         bodies: dict[int, Any] = {client: content.get(BODY, {}) for client, content in answers.items()}
         refused = {client: str(body[REFUSED]) for client, body in bodies.items() if REFUSED in body}
         if refused and len(refused) == everybody:
@@ -279,7 +249,7 @@ class FlowerEngine:
         return header.client
 
     def _measure(self, header: Header, node: int) -> None:
-        """Each of a node's measurements counts once."""
+        """Add what a node measured to the links; each of its measurements counts once."""
         client, this = header.client, (node, header.measurement)
         if self.links is not None and header.measurement and self._measured.get(client) != this:
             self._measured[client] = this
@@ -287,8 +257,8 @@ class FlowerEngine:
             self.kept[client] = {**self.kept.get(client, {}), UPLINK: np.array([estimate])}
 
     def _meet(self, patience: float) -> None:
-        """Ask nodes that nobody is known to live with, now and then. (A node that starts again has a new number.) Where
-        two claim the same client, the one that was there first keeps it for as long as it answers: it is asked again,
+        """Ask nodes of which no client is known, now and then. (A node that starts again has a new number.) Where two
+        claim the same client, the one that was there first keeps it for as long as it answers: it is asked again,
         unless it has just let a whole timeout pass."""
         there, now = self.post.nodes(), time.monotonic()
         self.homes = {client: node for client, node in self.homes.items() if node in there}
@@ -302,12 +272,12 @@ class FlowerEngine:
         for node, found in claims.items():
             for client, examples in found.items():
                 if client in still.get(self.homes.get(client, -1), {}):
-                    self._note(client, f"node {node} claims it, and it lives elsewhere")
+                    self._note(client, f"node {node} claims it, and another node has it")
                 else:
                     self.homes[client], self.examples[client] = node, examples
 
     def _hello(self, nodes: Sequence[int], patience: float) -> dict[int, dict[int, int]]:
-        """Which clients live with each node that answers, and how many examples each has."""
+        """Which clients each node that answers has, and how many examples each."""
         hello = RecordDict(
             {HEADER: Header(self.run, 0, Hello.__name__).to_record(), BODY: to_record(Hello()), **self.more}
         )
@@ -337,7 +307,7 @@ class FlowerEngine:
     def _write(self, uploads: Sequence[Upload]) -> None:
         if self.log is not None and self._ordered:
             line = {
-                "round": next(iter(self._ordered.values())),
+                "round": max(self._ordered.values()),
                 "payloads": {str(one.client): hashlib.sha256(one.payload).hexdigest() for one in uploads},
                 "troubles": self._troubles,
             }
@@ -347,7 +317,7 @@ class FlowerEngine:
 
 
 def _message(content: RecordDict, node: int, kind: str, round: int, patience: float) -> Message:
-    """It lives as long as it is waited for: a node that comes back is not handed an order of long ago."""
+    """A message that lasts as long as it is waited for: a node that comes back is not handed an order of long ago."""
     type_ = MessageType.TRAIN if kind == Order.__name__ else MessageType.QUERY
     return Message(content, node, type_, ttl=patience, group_id=str(round))
 

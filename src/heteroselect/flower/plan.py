@@ -1,21 +1,27 @@
-"""How a run on Flower is carried, as its folder remembers it."""
+"""How a run on Flower is carried, as its folder remembers it and its app is told."""
 
 import json
 import secrets
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.runs.folder import FLOWER, for_people, write_whole
+from heteroselect.files import write_whole
+from heteroselect.runs.folder import FLOWER, for_people
+from heteroselect.settings.config import Loaded, load
 
 ERROR, PID = "error", "server.pid"  # what the ServerApp leaves for the command that waits for it
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run is carried: what flower.json keeps of it. `token` tells its clients' memories from all others;
-    `method` is the user's own, FILE.py:NAME."""
+    """How a run is carried: what flower.json keeps of it. `token` tells its clients' memories from all others.
+
+    A configuration does not get to run a file, so the user's own code is named here: `method` is FILE.py:NAME, and
+    `parts` are settings such as `method.select.kind = FILE.py:NAME`.
+    """
 
     mode: Literal["simulate", "deploy"]
     token: str
@@ -23,11 +29,20 @@ class Plan:
     tls: bool = False
     timeout: float = 600.0
     method: str = ""
+    parts: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(text: str) -> "Plan":
+        return Plan(**json.loads(text))
+
+    @property
+    def text(self) -> str:
+        return json.dumps(asdict(self), indent=2) + "\n"
 
     @staticmethod
     def read(path: Path) -> "Plan":
         try:
-            return Plan(**json.loads((path / FLOWER).read_text(encoding="utf-8")))
+            return Plan.of((path / FLOWER).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise HeteroSelectError(f"flower resume: {path} is no run on Flower; it needs {FLOWER}.") from None
         except (OSError, ValueError, TypeError) as error:
@@ -35,7 +50,11 @@ class Plan:
 
     def write(self, path: Path) -> None:
         with for_people(path):
-            write_whole(path / FLOWER, (json.dumps(asdict(self), indent=2) + "\n").encode())
+            write_whole(path / FLOWER, self.text.encode())
+
+    def load(self, config: Path | Mapping[str, Any]) -> Loaded:
+        """The settings of the run, with the user's own code; it must be as it was when the run began."""
+        return load(config, method=self.method or None, changes=self.parts)
 
 
 def new_token() -> str:

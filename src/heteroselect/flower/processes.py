@@ -25,8 +25,8 @@ from typing import Any
 import tomli_w
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import write_whole
 from heteroselect.flower.uplink import FILE
-from heteroselect.runs.folder import write_whole
 
 LOOPBACK = "127.0.0.1"
 OFFLINE = {
@@ -43,7 +43,7 @@ _CONNECTION = "here"
 
 @dataclass(frozen=True)
 class Tls:
-    """The files of a SuperLink that speaks TLS and wants to know its SuperNodes."""
+    """The files of a SuperLink with TLS that lets in only SuperNodes it knows."""
 
     ca: Path
     certificate: Path
@@ -54,7 +54,7 @@ class Tls:
 class Flower:
     """Use as a context manager: when it closes, all processes have ended.
 
-    All addresses are the loopback's unless said otherwise; `prefix` is a command to start the SuperLink through.
+    All addresses are the loopback's by default; `prefix` is a command to start the SuperLink through.
     """
 
     work: Path
@@ -63,7 +63,7 @@ class Flower:
     listen: str = LOOPBACK
     prefix: Sequence[str] = ()
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    said: dict[str, int] = field(default_factory=dict)
+    offsets: dict[str, int] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: secrets.token_hex(16))
     scratch: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="heteroselect-")))  # short: for sockets
 
@@ -123,7 +123,7 @@ class Flower:
         self.start(name, command, {FILE: str(self.work / f"{name}.uplink")})
 
     def submit(self, app: Mapping[str, Any], federation: str = "") -> str:
-        """Hand the app to the SuperLink; the number of the run."""
+        """Hand the app to the SuperLink, and return the number of the run."""
         folder = self.work / "app"
         folder.mkdir(exist_ok=True)
         write_whole(folder / "pyproject.toml", tomli_w.dumps(_project(app)).encode())
@@ -131,11 +131,11 @@ class Flower:
         return str(self.flwr("run", str(folder), _CONNECTION, *options)["run-id"])
 
     def register(self, public: Path) -> None:
-        """From now on the SuperLink knows this node's key."""
+        """Make a node's key known to the SuperLink."""
         self.flwr("supernode", "register", str(public), _CONNECTION)
 
     def flwr(self, *arguments: str) -> dict[str, Any]:
-        """One of Flower's own commands, and its answer. (Its exit code says little.)"""
+        """The answer of one of Flower's own commands. (Its exit code tells little.)"""
         command = self._command([*self.prefix, "flwr", *arguments, "--format", "json"])
         try:
             done = subprocess.run(
@@ -157,7 +157,7 @@ class Flower:
 
     def start(self, name: str, command: Sequence[str], more: Mapping[str, str] | None = None) -> None:
         path = self.work / f"{name}.log"
-        self.said[name] = len(path.read_text(encoding="utf-8", errors="replace")) if path.exists() else 0
+        self.offsets[name] = len(path.read_text(encoding="utf-8", errors="replace")) if path.exists() else 0
         with path.open("ab") as log:
             self.running[name] = subprocess.Popen(
                 self._command(command),
@@ -186,20 +186,20 @@ class Flower:
         return name in self.running and self.running[name].poll() is None
 
     def wait_for(self, name: str, words: str, patience: float = 60.0) -> None:
-        """Until a process has said so since it was started."""
+        """Wait until these words are in a process's log, since it was started."""
         until, log = time.monotonic() + patience, self.work / f"{name}.log"
-        while words not in log.read_text(encoding="utf-8", errors="replace")[self.said[name] :]:
+        while words not in log.read_text(encoding="utf-8", errors="replace")[self.offsets[name] :]:
             if not self.alive(name) or time.monotonic() > until:
-                raise HeteroSelectError(f"flower: {name} did not start; {self.last_words(name)}")
+                raise HeteroSelectError(f"flower: {name} did not start; {self.log_end(name)}")
             time.sleep(0.2)
 
-    def last_words(self, name: str) -> str:
+    def log_end(self, name: str) -> str:
         path = self.work / f"{name}.log"
         lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() if path.exists() else []
         return f"the end of {path}: {' / '.join(lines[-3:]) or 'nothing'}"
 
     def _note(self) -> None:
-        """Who is who, for people who look, and for a command that comes after one that was killed."""
+        """Write down the process ids, for people who look and for a command that comes after one that was killed."""
         known = {name: process.pid for name, process in self.running.items()} | {"mark": self.mark}
         with contextlib.suppress(OSError):  # nobody's life depends on it
             write_whole(self.work / PROCESSES, (json.dumps(known, indent=2) + "\n").encode())
@@ -221,7 +221,7 @@ class Flower:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Who is asked twice to end, ends what it has started all the same."""
+    """Ignore requests to end meanwhile: what was started is ended all the same."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -234,7 +234,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def exists(pid: int) -> bool:
-    """A process that has ended, and that nobody has asked after yet, does not exist."""
+    """Whether a process is there; one that has ended and was not waited for yet is not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:

@@ -1,4 +1,4 @@
-"""What server and clients say to each other, as Flower's records, and back.
+"""The messages between server and clients as Flower's records, and back.
 
 A message of `heteroselect.messages` becomes a ConfigRecord, field by field, whatever its fields are. Bytes of any
 length (the model down, the payload up) travel as ONE uint8 array whose data are those very bytes: no header is
@@ -41,7 +41,7 @@ class Settled:
 @dataclass(frozen=True)
 class Header:
     """What goes with every message to a client: which run and round this is, whom it is for, what became of the
-    uploads that the client has not heard of yet, and the oldest round that the server may fall back to. With an
+    uploads that the client does not know of yet, and the oldest round that the server may fall back to. With an
     answer, what the node last measured of its uplink (bit/s), and which measurement that is."""
 
     run: str
@@ -77,12 +77,12 @@ class Header:
 
 @dataclass(frozen=True)
 class Hello:
-    """Server to node: which clients live with you?"""
+    """Server to node: which clients do you have?"""
 
 
 @dataclass(frozen=True)
 class Present:
-    """Node to server: these do, each with so many examples."""
+    """Node to server: these, each with so many examples."""
 
     clients: list[int] = field(default_factory=list)
     examples: list[int] = field(default_factory=list)

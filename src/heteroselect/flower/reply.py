@@ -1,28 +1,21 @@
-"""The client's side: one function takes a Flower message and gives the answer to it.
+"""The client's side: one function takes a Flower message and returns the answer to it.
 
 What is computed is `heteroselect.client`'s business, as in the simulator; here messages are unpacked, the memory is
 brought to where the server is, and the answer is packed.
 """
 
 import os
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
-from flwr.app import ConfigRecord, Context, Message, RecordDict
-from torch import nn
+from flwr.app import ConfigRecord, Message, RecordDict
 
-from heteroselect import methods
 from heteroselect.client import Client, Learnt, Task
-from heteroselect.compress import Kept
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import accuracy
 from heteroselect.flat import FlatModel, Weights
-from heteroselect.flat import Loss as LossFunction
 from heteroselect.flower.memory import Memory
 from heteroselect.flower.records import (
     BODY,
@@ -46,17 +39,14 @@ from heteroselect.flower.records import (
 from heteroselect.flower.uplink import Uplink
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.method import Method
-from heteroselect.runs.experiment import prepare
-from heteroselect.settings import MethodSettings
-from heteroselect.settings.config import load
+from heteroselect.state import State
 
 MEMORY = "HETEROSELECT_MEMORY"  # where a node keeps its clients' memories
-SETTINGS = "settings"
 
 
 @dataclass(frozen=True)
 class Site:
-    """What a node brings: the clients that live there, and how they train."""
+    """What a node has: its clients, and how they train."""
 
     clients: Mapping[int, Client]
     model: FlatModel
@@ -71,36 +61,6 @@ def default_memory() -> Path:
     return Path(os.environ.get(MEMORY) or f"{home}/heteroselect/memory").expanduser()
 
 
-def answer(
-    message: Message,
-    context: Context,
-    *,
-    model: nn.Module | Callable[[], nn.Module],
-    data: Any,
-    loss: LossFunction | None = None,
-    method: Method | Callable[[MethodSettings], Method] | None = None,
-    memory: Path | None = None,
-) -> Message:
-    """What a ClientApp of one's own returns for every train and query message of a HeteroSelectStrategy.
-
-    `data` is what this client trains on: (x, y), a mapping with x and y, or a torch data set. Its number is the
-    node's partition-id. `loss` takes (outputs, targets); the default is the cross entropy. A `method` of one's own is
-    the strategy's; one of ours travels with the messages, by its name.
-    """
-    if "partition-id" not in context.node_config:
-        raise HeteroSelectError("partition-id: the node config must have one; allowed are 0 to clients − 1.")
-    number, record = int(context.node_config["partition-id"]), dict(message.content.get(SETTINGS, {}))
-    tables = tomllib.loads(str(record["toml"]) if "toml" in record else "")
-    if method is None and tables.get("method", {}).get("base"):
-        raise HeteroSelectError(
-            f"method: {tables['method']['name']!r} is not one of ours; hand it to `answer` as well."
-        )
-    config = load({**tables, "clients": 1, "selected": 1}, methods=methods.SETTINGS, own=True)
-    alone = prepare(config, model=model, data=[data], test=data, method=method, loss=loss, metric=accuracy)
-    clients = {number: Client(number, alone.federation.clients[0], alone.streams)}
-    return reply(message, Site(clients, FlatModel(alone.module), alone.task, alone.method, memory or default_memory()))
-
-
 def reply(message: Message, site: Site) -> Message:
     """The answer of one client to one message of the server."""
     content, header = message.content, Header.read(message.content)
@@ -109,19 +69,19 @@ def reply(message: Message, site: Site) -> Message:
         present = Present(there, [len(site.clients[client].examples) for client in there])
         return _answer(message, header, to_record(present))
     if header.client not in site.clients:
-        raise RecordError(f"no client {header.client} lives here")
+        raise RecordError(f"client {header.client} is not here")
     memory = Memory(site.memory, header.run, header.client)
-    kept = memory.settle(header.settled, header.since, site.method, header.round)
+    state = memory.settle(header.settled, header.since, site.method, header.round)
     with _one_thread():
         try:
-            record, payload = _work(content, header, site, memory, kept)
+            record, payload = _work(content, header, site, memory, state)
         except HeteroSelectError as error:  # a sentence for people; they are at the server
             record, payload = ConfigRecord({REFUSED: str(error)}), b""
     return _answer(message, header, record, payload)
 
 
-def _work(content: RecordDict, header: Header, site: Site, memory: Memory, kept: Kept) -> tuple[ConfigRecord, bytes]:
-    """Do what is asked, with the model that came along; the fields and the bytes of the answer."""
+def _work(content: RecordDict, header: Header, site: Site, memory: Memory, state: State) -> tuple[ConfigRecord, bytes]:
+    """The fields and the bytes of the answer, once what is asked for is done with the model that came along."""
     client, model, task, method = site.clients[header.client], site.model, site.task, site.method
     if header.kind == Give.__name__:
         found = memory.held(header.round)
@@ -129,7 +89,7 @@ def _work(content: RecordDict, header: Header, site: Site, memory: Memory, kept:
             raise RecordError(f"nothing is held from round {header.round}")
         held, start = found
         model.load(from_bytes(start)[0])
-        upload, pending = client.give(held, model, task, method, kept)
+        upload, pending = client.give(held, model, task, method, state)
         memory.wait(pending)
         return to_record(upload), upload.payload
     start = from_array(content, MODEL)
@@ -138,7 +98,7 @@ def _work(content: RecordDict, header: Header, site: Site, memory: Memory, kept:
     if header.kind == Question.__name__:
         return to_record(Loss(client.id, client.loss(from_record(Question, content), model, task))), b""
     if header.kind == Order.__name__:
-        upload, left = client.train(from_record(Order, content), model, task, method, kept, shared)
+        upload, left = client.train(from_record(Order, content), model, task, method, state, shared)
         memory.hold(left, start) if isinstance(left, Learnt) else memory.wait(left)
         return to_record(upload), upload.payload
     if header.kind == Calibrate.__name__:

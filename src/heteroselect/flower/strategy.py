@@ -1,13 +1,14 @@
 """A Strategy for Flower apps of one's own: every decision of a round is `play_round`'s, as in the simulator.
 
 Flower's loop asks for the messages of a round, sends them, and comes back with the replies; our round asks for the
-replies in its middle. So a round is played in a thread that hands its orders over and waits for the replies: there
-is one implementation of the round, and it does not notice.
+replies in its middle. So a round runs in a thread that hands its orders over and waits for the replies: there is one
+implementation of the round, and it does not notice.
 """
 
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,29 +16,30 @@ import tomli_w
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
-from torch import Tensor, nn
+from torch import nn
 
+from heteroselect.compress import Update
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import FlatModel, Layout, Weights
+from heteroselect.flat import FlatModel, Weights
 from heteroselect.flower.engine import FlowerEngine
+from heteroselect.flower.own import SETTINGS
 from heteroselect.flower.plan import new_token
 from heteroselect.flower.post import GridPost, Post
-from heteroselect.flower.reply import SETTINGS
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.round import Record, Server, play_round
-from heteroselect.runs.api import refuse_ready, settings_of
-from heteroselect.runs.experiment import method_of, world_of
-from heteroselect.settings import Config, MethodSettings
+from heteroselect.round import Played, Record, Server, play_round
+from heteroselect.runs.experiment import environment_of
+from heteroselect.settings import Config
+from heteroselect.settings.config import load
 from heteroselect.streams import Streams
-from heteroselect.world import MeasuredLinks
+from heteroselect.world import measured_links
 
 
 class HeteroSelectStrategy(Strategy):
     """`model` is what is trained (a module, or a function that makes one); its clients call `answer`.
 
-    `method` is a name, or one's own as in `heteroselect.run`; then the clients hand it to `answer` as well.
+    `method` is a name, FILE.py:NAME or a Method; where parts of it are one's own, clients hand it to `answer` as well.
     `rounds` is the horizon of all schedules, and should be the `num_rounds` that the strategy is started with. At
     least `clients` nodes are waited for; they are numbered by their partition-id, from 0 on without a gap. `settings`
     are single changes with dotted keys; by default links are measured, where the SuperNodes measure them.
@@ -47,7 +49,7 @@ class HeteroSelectStrategy(Strategy):
         self,
         model: nn.Module | Callable[[], nn.Module],
         *,
-        method: str | Method | Callable[[MethodSettings], Method] = "heteroselect",
+        method: str | Method = "heteroselect",
         clients: int,
         selected: int,
         rounds: int,
@@ -56,15 +58,13 @@ class HeteroSelectStrategy(Strategy):
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
-        named = method if isinstance(method, str) else None
-        refuse_ready(method, settings or {})
-        config = settings_of({}, method=named, changes={**given, **(settings or {})})
-        self.config, self.method = method_of(config, None if isinstance(method, str) else method)
-        self.streams = Streams(config.seed)
+        loaded = load({}, method=method, changes={**given, **(settings or {})})
+        self.config, self.method, self.streams = loaded.config, loaded.method, Streams(loaded.config.seed)
         self.model = FlatModel(model if isinstance(model, nn.Module) else model())
-        self.world = world_of(self.config, self.method, self.model.layout.size, self.streams)
+        self.environment = environment_of(self.config, self.method, self.model.layout.size, self.streams)
         self.timeout, self.records = timeout, list[Record]()
         self._server: Server | None = None
+        self._uploads: dict[int, Update] = {}
         self._engine: FlowerEngine | None = None
         self._handover: _Handover | None = None
         self._round: _Background | None = None
@@ -77,16 +77,15 @@ class HeteroSelectStrategy(Strategy):
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Everything up to the orders: whom the round has selected, and what each is told."""
+        """The orders to all whom the round has selected."""
         weights = self._weights(arrays)
         if self._engine is None:
             self._gather(grid, weights)
-        engine, server = self._engine, self._server
-        assert engine is not None
-        assert server is not None
-        server.weights = weights
-        self._round = _Background(lambda: self._play(server_round, server, engine))
+        assert self._engine is not None
         assert self._handover is not None
+        assert self._server is not None
+        engine, server = self._engine, replace(self._server, weights=weights)
+        self._round = _Background(lambda: self._play(server_round, server, engine))
         orders = self._handover.orders(self._round)
         self._waits = bool(orders)
         return orders
@@ -94,15 +93,19 @@ class HeteroSelectStrategy(Strategy):
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """The rest of the round: what came back is decoded, screened, weighed and added to the model."""
+        """The model after the round: what came back is decoded, screened, weighed and added to it."""
         assert self._round is not None
         assert self._handover is not None
-        assert self._server is not None
+        assert self._engine is not None
         if self._waits:  # a round that found nobody to order anything has ended already
             self._handover.replies.put(list(replies))
-        record = self._round.result()
+        played = self._round.result()
+        record = played.record
+        self._engine.settle(played.used)
+        self._uploads.update(played.received)
+        self._server = played.server
         self.records.append(record)
-        self.model.load(self._server.weights)
+        self.model.load(played.server.weights)
         metrics: dict[str, int | float | list[int] | list[float]] = {
             "theta": record.theta,
             "bytes-up": record.bytes.up,
@@ -116,37 +119,34 @@ class HeteroSelectStrategy(Strategy):
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
     ) -> Iterable[Message]:
-        """Nobody is asked: the model is evaluated at the server, by the `evaluate_fn` given to `start`."""
+        """No messages: the model is evaluated at the server, by the `evaluate_fn` given to `start`."""
         return []
 
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
         return None
 
     def _gather(self, grid: Grid, weights: Weights) -> None:
-        """Who takes part, and with how many examples."""
-        clients, links = self.config.clients, self.world.links
+        """Wait for the clients, and find out how many examples each has."""
+        clients = self.config.clients
         self._handover = _Handover(GridPost(grid))
         self._engine = FlowerEngine(
             self._handover,
-            _Shape(self.model.layout),
+            self.model.layout,
             clients,
             run=new_token(),
             kept={},
             since=lambda: self._server.round if self._server else 0,
             timeout=self.timeout,
-            links=links if isinstance(links, MeasuredLinks) else None,
+            links=measured_links(self.environment.world),
             more={SETTINGS: ConfigRecord({"toml": client_settings(self.config)})},
         )
         self._engine.gather()
         sizes = np.array([self._engine.examples[client] for client in range(clients)])
-        self._server = Server(weights, Population.new(sizes))
+        self._server = Server(weights, replace(Population.new(sizes), uploads=self._uploads))
 
-    def _play(self, t: int, server: Server, engine: FlowerEngine) -> Record:
-        moment = Moment(t, self.config.rounds)
-        selected = self.config.selected
-        return play_round(
-            moment, server, self.method, engine, self.world, self.streams, selected=selected, evaluate=False
-        )
+    def _play(self, t: int, server: Server, engine: FlowerEngine) -> Played:
+        moment, selected = Moment(t, self.config.rounds), self.config.selected
+        return play_round(moment, server, self.method, engine, self.environment, self.streams, selected=selected)
 
     def _weights(self, arrays: ArrayRecord) -> Weights:
         try:
@@ -157,20 +157,20 @@ class HeteroSelectStrategy(Strategy):
 
 
 def client_settings(config: Config) -> str:
-    """What clients are told of the settings: the method's, all of them, and the seed."""
-    return tomli_w.dumps(config.model_dump(include={"method", "seed"}, exclude_none=True))
+    """What clients are told of the settings: the method, with all of its settings, and the seed."""
+    return tomli_w.dumps(config.model_dump(include={"version", "method", "seed"}, exclude_none=True))
 
 
 class _Background:
     """A round in a thread of its own; what goes wrong in it goes wrong where its result is asked for."""
 
-    def __init__(self, work: Callable[[], Record]) -> None:
-        self._found: Record | None = None
+    def __init__(self, work: Callable[[], Played]) -> None:
+        self._found: Played | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True, name="round")
         self._thread.start()
 
-    def _run(self, work: Callable[[], Record]) -> None:
+    def _run(self, work: Callable[[], Played]) -> None:
         try:
             self._found = work()
         except BaseException as error:
@@ -180,7 +180,7 @@ class _Background:
     def over(self) -> bool:
         return not self._thread.is_alive()
 
-    def result(self) -> Record:
+    def result(self) -> Played:
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -214,22 +214,3 @@ class _Handover:
                 if round.over and self._orders.empty():
                     round.result()
                     return []
-
-
-class _Shape:
-    """Who tells the engine how the model is laid out; Flower's loop evaluates it."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-
-    def __enter__(self) -> "_Shape":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-    def evaluate(self, weights: Weights) -> float:
-        raise NotImplementedError("the model is evaluated by the evaluate_fn given to start")
-
-    def outputs(self, weights: Weights) -> Tensor:
-        raise NotImplementedError("the model is evaluated by the evaluate_fn given to start")

@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from heteroselect.runs.folder import write_whole
+from heteroselect.files import write_whole
 
 FILE = "HETEROSELECT_UPLINK"
 LEAST = 50_000  # bytes of a burst that says anything: shorter ones are one round trip, not a rate

@@ -1,5 +1,5 @@
-"""A whole run on Flower, from this process: start what it needs, hand the app over, watch the run folder fill, and
-start again what dies. What counts is in the run folder; a run that is stopped anywhere goes on from there."""
+"""A whole run on Flower, supervised by this process: it starts what the run needs, submits the app, watches the run
+folder fill, and restarts what dies. What counts is in the run folder; a run that is stopped goes on from there."""
 
 import contextlib
 import time
@@ -19,14 +19,14 @@ from heteroselect.settings import Config
 from heteroselect.settings.config import to_toml
 
 WORK, MEMORY = "flower", "memory"
-PATIENCE = 180.0  # seconds in which an app that was handed over should have started
-FAREWELL = 20.0  # seconds in which a ServerApp that has done its work should have ended
+PATIENCE = 180.0  # seconds in which an app that was submitted should have started
+ENDING = 20.0  # seconds in which a ServerApp that has done its work should have ended
 PAUSE = 10.0  # seconds from one try to start a dead SuperNode to the next
 RESTARTS = 20
 
 
-def conduct(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None = None) -> Result:
-    """Play the run in the folder `path` to its end, and tidy up after it. Only its logs stay where it fails."""
+def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None = None) -> Result:
+    """Bring the run in the folder `path` to its end, and tidy up after it. Only its logs stay where it fails."""
     path = path.absolute()
     work = path / WORK
     with for_people(path):
@@ -37,13 +37,13 @@ def conduct(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None
             remove(old)
         if not finished(path):
             with Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
-                _Conductor(flower, path, config, plan, watch).play()
+                _Supervisor(flower, path, config, plan, watch).run()
         remove(work)
         remove(path / MEMORY)
     return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
 
 
-class _Conductor:
+class _Supervisor:
     def __init__(
         self, flower: Flower, path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None
     ) -> None:
@@ -52,7 +52,7 @@ class _Conductor:
         self.tried: dict[str, float] = {}
         self.seen, self.left = len(whole_rounds(path)), RESTARTS
 
-    def play(self) -> None:
+    def run(self) -> None:
         flower = self.flower
         flower.superlink(*(["--simulation"] if self.plan.mode == "simulate" else []))
         if self.plan.mode == "deploy":
@@ -70,28 +70,26 @@ class _Conductor:
                 since = self._submit()
             elif self._server() is None:
                 if time.monotonic() - since > PATIENCE:
-                    raise HeteroSelectError(f"flower: the ServerApp did not start; {flower.last_words('superlink')}")
+                    raise HeteroSelectError(f"flower: the ServerApp did not start; {flower.log_end('superlink')}")
             elif not exists(self._server() or 0) and not self._over():
                 self._again("the ServerApp died")
                 since = self._submit()
             for place in range(self.plan.nodes if self.plan.mode == "deploy" else 0):
                 self._revive(place)
         self._report()
-        until = time.monotonic() + FAREWELL
+        until = time.monotonic() + ENDING
         while exists(self._server() or 0) and time.monotonic() < until:
             time.sleep(0.1)
 
     def _submit(self) -> float:
-        """Hand the app over; it goes on from the last checkpoint, if there is one."""
+        """Submit the app, and return when; it goes on from the last checkpoint, if there is one."""
         (self.flower.work / PID).unlink(missing_ok=True)
         app: dict[str, Any] = {
             "config": to_toml(self.config),
             "out": str(self.path),
             "work": str(self.flower.work),
             "memory": str(self.path / MEMORY),
-            "token": self.plan.token,
-            "timeout": self.plan.timeout,
-            "method": self.plan.method,
+            "plan": self.plan.text,
         }
         nodes = f"num-supernodes={self.plan.nodes} client-resources-num-cpus=1"
         self.flower.submit(app, nodes if self.plan.mode == "simulate" else "")
@@ -122,7 +120,7 @@ class _Conductor:
         return finished(self.path)
 
     def _again(self, why: str) -> None:
-        """Start over what died, but not for ever without a round in between."""
+        """Count a restart of what died: they do not go on for ever without a round in between."""
         self.left -= 1
         if self.left < 0:
             raise HeteroSelectError(f"flower: {why}, once too often; logs: {self.flower.work}.")
