@@ -43,6 +43,25 @@ def test_other_settings_are_another_group_named_after_them(make_run, tmp_path):
     assert [group.label for group in compare([tmp_path]).groups] == ["ours (selected=2)", "ours (selected=3)", "other"]
 
 
+def test_a_part_of_another_kind_is_named_and_not_each_of_its_settings(make_run, tmp_path):
+    uniform, oort = {"kind": "uniform"}, {"kind": "oort", "tired": 10, "penalty": 2.0}
+    for name, select in (("a", uniform), ("b", oort), ("c", oort | {"tired": 3})):
+        make_run(name, settings={"method": {"name": "ours", "select": select, "train": {"kind": "sgd", "steps": 50}}})
+    assert [group.label for group in compare([tmp_path]).groups] == [
+        "ours (select.kind=uniform)",
+        "ours (select.kind=oort, select.tired=10)",
+        "ours (select.kind=oort, select.tired=3)",
+    ]
+
+
+def test_runs_of_the_first_format_stand_beside_those_of_today(make_run, tmp_path):
+    old = {"method": {"name": "ours", "train": {"rate": 0.05}, "compress": {"kind": "topk"}}}
+    new = {"version": 2, "method": {"name": "ours", "rate": {"kind": "shared", "start": 0.05}}}
+    make_run("a", settings=old)
+    make_run("b", settings=new)
+    assert [group.label for group in compare([tmp_path]).groups] == ["ours", "ours (version=2)"]
+
+
 def test_a_reconstruction_has_a_star(make_run):
     found = compare([make_run("a", method="fedcg", summary={"reconstruction": True})])
     assert found.groups[0].label == "fedcg*"

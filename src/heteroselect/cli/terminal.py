@@ -1,4 +1,4 @@
-"""What people see of a run on their terminal: progress while it goes on, its result, and what went wrong."""
+"""What a run prints on a terminal: progress, notices and its result."""
 
 import json
 import signal
@@ -8,25 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from heteroselect.report import tables
-from heteroselect.settings import Config
 
 if TYPE_CHECKING:
     from heteroselect.runs.loop import Result
+    from heteroselect.settings import Config
 
 Line = dict[str, Any]
 out, err = Console(), Console(stderr=True)
 
 
+def note(text: str) -> None:
+    """Print one line on standard error, as it is."""
+    err.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
 def say(text: str) -> None:
+    """Print a warning on standard error."""
     err.print(f"heteroselect: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """A polite request to end (SIGTERM, or a terminal that is closed) is met like Ctrl-C: with a checkpoint and a valid
+    """Treat SIGTERM and SIGHUP (a terminal that is closed) like Ctrl-C: the run ends with a checkpoint and a valid
     folder."""
 
     def stop(*_: object) -> None:
@@ -43,9 +48,10 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def watching(config: Config, *, quiet: bool) -> Iterator[Callable[[Line], None] | None]:
-    """Live progress on a terminal, a line now and then elsewhere; always on standard error."""
-    last = config.last_round
+def watching(run: "Config | int", *, quiet: bool) -> Iterator[Callable[[Line], None] | None]:
+    """Show the progress of a run, given by its settings or its last round, on standard error: live on a terminal, about
+    ten lines elsewhere."""
+    last = run if isinstance(run, int) else run.last_round
     if quiet:
         yield None
         return
@@ -67,10 +73,12 @@ def watching(config: Config, *, quiet: bool) -> Iterator[Callable[[Line], None] 
         def report(line: Line) -> None:
             message = text(line)
             if line["round"] % every == 0 or line["round"] in (1, last):
-                err.print(message, highlight=False, soft_wrap=True)
+                note(message)
 
         yield report
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task(f"round 1/{last}", total=last)
@@ -78,16 +86,24 @@ def watching(config: Config, *, quiet: bool) -> Iterator[Callable[[Line], None] 
 
 
 def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
-    path = result.folder
+    """Print the result of a run; of one that was interrupted also how to go on, with exit code 130."""
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
         out.print(tables.result_table(result.summary, result.config.paper))
-        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+        out.print(f"folder: {result.folder}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":
-        from heteroselect import methods
-
-        done = len(result.rounds)
-        more = "" if result.summary["method"] in methods.REGISTRY else " --method FILE.py:NAME"
-        err.print(f"interrupted after round {done}; `heteroselect resume {path}{more}` goes on.", soft_wrap=True)
+        words = ["heteroselect", "resume", str(result.folder), *_own(result.config)]
+        note(f"interrupted after round {len(result.rounds)}; `{' '.join(words)}` continues it.")
         raise typer.Exit(130)
+
+
+def _own(config: "Config") -> Iterator[str]:
+    """The options that name a user's own files again."""
+    from heteroselect.settings import own
+
+    if "source" in config.method:
+        yield "--method FILE.py:NAME"
+    for role, table in config.method.items():
+        if isinstance(table, dict) and own.is_path(str(table["kind"])):
+            yield f"--set method.{role}.kind={table['kind']}"

@@ -206,6 +206,15 @@ def _experiment(run: Run) -> dict[str, Any]:
     return {key: value for key, value in flatten(run.config).items() if key not in _IGNORED}
 
 
+def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether this setting tells two experiments apart. A part of another kind, or a file of another format, has other
+    settings altogether, and only the kind or the format is named."""
+    for first in ("version", f"{key.rpartition('.')[0]}.kind"):
+        if mine.get(first) != other.get(first):
+            return key == first
+    return bool(mine[key] != other.get(key))
+
+
 def _key(run: Run) -> tuple[str, str]:
     return str(run.summary["method"]), repr(sorted(_experiment(run).items()))
 
@@ -237,7 +246,7 @@ def group(runs: Sequence[Run]) -> tuple[Group, ...]:
     for (method, _), same in members.items():
         rivals = [_experiment(others[0]) for (name, _), others in members.items() if name == method]
         mine = _experiment(same[0])
-        differing = [key for key in mine if any(rival.get(key) != mine[key] for rival in rivals)]
+        differing = [key for key in mine if any(_differs(key, mine, rival) for rival in rivals)]
         settings = ", ".join(f"{key.removeprefix('method.')}={mine[key]}" for key in differing)
         star = "*" if any(run.summary.get("reconstruction", False) for run in same) else ""
         label = f"{method}{star} ({settings})" if settings else f"{method}{star}"

@@ -1,13 +1,40 @@
-"""What a person sees in the terminal: a run beside the paper, a curve in one line, lists."""
+"""Tables and lists for the terminal and the docs: a run beside the paper, a curve in one line, settings, methods."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.table import Table
 
-from heteroselect.settings import Config, PaperRow, Setting
+if TYPE_CHECKING:
+    from heteroselect.method import Method
+    from heteroselect.methods.entry import Entry
+    from heteroselect.settings import Config, PaperRow, Setting
+
+    Kind = tuple[str, str, list[Setting]]
+    """a role, a kind of it, and the settings of that kind"""
 
 BLOCKS = "▁▂▃▄▅▆▇█"
+
+ROLES = {
+    "score": "how informative is each client?",
+    "select": "who takes part?",
+    "choose": "who of those who trained may send?",
+    "allocate": "how much may each client send?",
+    "rate": "what is the local learning rate?",
+    "work": "how many local steps does each client take?",
+    "train": "what does a client do with its data?",
+    "memory": "what does a client keep of what it did not send?",
+    "compress": "what of an update is sent?",
+    "values": "what is a kept value sent as?",
+    "weigh": "how much does each update count?",
+    "aggregate": "how do single updates become one?",
+    "server": "what is added to the model?",
+    "screen": "which updates are refused?",
+    "calibrate": "where do batch-norm statistics come from?",
+}
+"""The roles of a method, in the order of a round."""
 
 _ROWS = {
     "peak_accuracy": "peak accuracy",
@@ -21,13 +48,13 @@ _ROWS = {
     "total_wire_megabytes": "MB in all (real bytes)",
     "client_accuracy_mean": "accuracy on a client's own labels",
     "client_accuracy_worst_tenth": "… of the worst tenth of clients",
-    "rounds_run": "rounds played",
+    "rounds_run": "rounds run",
     "parameters": "parameters",
     "wall_seconds": "wall seconds",
 }
 
 
-def result_table(summary: Mapping[str, Any], paper: Sequence[PaperRow]) -> Table:
+def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Table:
     """Our figures, and the paper's beside them where it gives any."""
     title = f"{summary['method']} on {summary['dataset']}, seed {summary['seed']}, target {summary['target']:.0%}"
     status = summary.get("status", "finished")
@@ -42,7 +69,7 @@ def result_table(summary: Mapping[str, Any], paper: Sequence[PaperRow]) -> Table
     return table
 
 
-def _paper(field: str, row: PaperRow) -> str:
+def _paper(field: str, row: "PaperRow") -> str:
     """A figure of the paper; where it names no round the target was never reached, else it is just not given."""
     value = getattr(row, field, None)
     if value is None and field == "rounds_to_target":
@@ -75,33 +102,106 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
     return "".join(BLOCKS[min(int((v - low) / span * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
 
 
-def presets_table(presets: Mapping[str, Config]) -> Table:
-    table = Table()
-    for column in ("preset", "data", "partition", "model", "target", "the paper's peak"):
+def presets_table(presets: "Mapping[str, Config]") -> Table:
+    """The ready experiments."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("preset", "data", "partition", "model", "method", "target", "paper's peak"):
         table.add_column(column)
     for name, config in presets.items():
         peak = f"{config.paper[0].peak_accuracy:.2%}" if config.paper and config.paper[0].peak_accuracy else ""
         data = config.data
         detail = {
-            "dominant": f"dominant class, {data.dominant_fraction:g}",
+            "dominant": f"dominant {data.dominant_fraction:g}",
             "missing": f"{data.missing_classes} missing classes",
             "dirichlet": f"Dirichlet({data.dirichlet_alpha:g})",
         }.get(data.partition, data.partition)
-        table.add_row(name, data.name, detail, config.model.name, f"{config.target:.0%}", peak)
+        table.add_row(name, data.name, detail, config.model.name, config.method_name, f"{config.target:.0%}", peak)
     return table
 
 
-def settings_text(settings: Sequence[Setting]) -> str:
-    """A list for the terminal, as it would stand in a file."""
-    return "\n".join(f"{one.key} = {_value(one)}    ({one.allowed})\n    {one.meaning}" for one in settings)
+def methods_table(entries: "Mapping[str, Entry]") -> Table:
+    """The methods, one line or two each."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", no_wrap=True)
+    table.add_column("what it does", ratio=1)
+    table.add_column("year", no_wrap=True)
+    for name, entry in entries.items():
+        table.add_row(name + ("*" if entry.reconstruction else ""), entry.summary, str(entry.year))
+    return table
 
 
-def settings_page(settings: Sequence[Setting]) -> str:
-    """The same list as Markdown."""
-    cells = [[f"`{one.key}`", _value(one), one.allowed, one.meaning] for one in settings]
-    rows = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in cells]
-    return "\n".join(["| setting | default | allowed | meaning |", "|---|---|---|---|", *rows])
+def entry_text(entry: "Entry") -> str:
+    """What is known of a published method: what it does, its paper, and what is missing here."""
+    lines = [f"{entry.method.name}: {entry.summary}", entry.paper]
+    lines += [f"leaves out: {entry.leaves_out}"] if entry.leaves_out else []
+    lines += ["the rule is a reconstruction from the paper's abstract"] if entry.reconstruction else []
+    return "\n".join([*lines, *(f"sets {key} = {_shown(value)}" for key, value in entry.settings.items())])
 
 
-def _value(setting: Setting) -> str:
-    return str(setting.default).lower() if isinstance(setting.default, bool) else str(setting.default)
+def parts_text(method: "Method", *, whole: bool = False) -> str:
+    """Per role its kind, and of its settings those that are not the kind's own defaults (or the `whole` of them)."""
+    from heteroselect.method import kind_of
+    from heteroselect.part import declared
+
+    lines = []
+    for role, part in method.parts():
+        found = {name: (getattr(part, name), one.default) for name, one in declared(type(part)).items()}
+        settings = [f"{name}={_shown(value)}" for name, (value, default) in found.items() if whole or value != default]
+        lines.append(f"  {role:10} {kind_of(part):24} {' '.join(settings)}".rstrip())
+    needs = ", ".join(sorted(method.needs)) or "nothing of its clients but their updates"
+    return "\n".join([*lines, f"  needs      {needs}"])
+
+
+def settings_text(settings: "Iterable[Setting]") -> str:
+    """A list for the terminal, with the keys that `--set` takes."""
+    return "\n".join(f"{one.key} = {_shown(one.default)}    ({one.allowed})\n    {one.meaning}" for one in settings)
+
+
+def kinds_text(kinds: "Iterable[Kind]") -> str:
+    """The same of kinds of parts, role by role."""
+    parts = []
+    for role, same in groupby(kinds, lambda kind: kind[0]):
+        parts.append(f"method.{role}: {ROLES[role]}\n")
+        for _, kind, settings in same:
+            brings = ", ".join(_brought(role, kind))
+            text = f"method.{role}.kind = {kind}" + (f"    (brings {brings})" if brings else "")
+            parts.append("\n".join([text, *([settings_text(settings)] if settings else [])]) + "\n")
+    return "\n".join(parts).rstrip()
+
+
+def settings_page(settings: "Iterable[Setting]") -> str:
+    """The list of settings as a Markdown table."""
+    return _page([f"`{one.key}`", _shown(one.default), one.allowed, one.meaning] for one in settings)
+
+
+def kinds_page(kinds: "Iterable[Kind]") -> str:
+    """The same of kinds of parts: a table per role."""
+    parts = []
+    for role, same in groupby(kinds, lambda kind: kind[0]):
+        rows = []
+        for _, kind, settings in same:
+            brings = ", ".join(_brought(role, kind))
+            rows.append([f'**`kind = "{kind}"`**', "", "", f"brings {brings}" if brings else ""])
+            names = ((one.key.rpartition(".")[2], one) for one in settings)
+            rows += [[f"`{name}`", _shown(one.default), one.allowed, one.meaning] for name, one in names]
+        parts.append(f"### `[method.{role}]`: {ROLES[role]}\n\n{_page(rows)}")
+    return "\n\n".join(parts)
+
+
+def _page(rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join(["| setting | default | allowed | meaning |", "|---|---|---|---|", *lines])
+
+
+def _brought(role: str, kind: str) -> Iterator[str]:
+    """What a kind brings to other roles when it is chosen by name."""
+    from heteroselect.kinds import KINDS
+
+    brings: Mapping[str, Mapping[str, Any]] = getattr(KINDS[role][kind](), "brings", {})
+    for other, settings in brings.items():
+        more = ", ".join(f"{name} {_shown(value)}" for name, value in settings.items() if name != "kind")
+        yield f"{other} {settings['kind']}" + (f" with {more}" if more else "")
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,115 @@
+"""heteroselect compare: methods and seeds under one clock, the table of their differences, and the page of all runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Threads, changes_of, numbers
+from heteroselect.cli.report import refuse_others, write
+from heteroselect.cli.terminal import err, note, out, say, terminable
+from heteroselect.errors import HeteroSelectError
+from heteroselect.report import MARK
+
+if TYPE_CHECKING:
+    from heteroselect.runs.grid import Cell, Row
+
+
+def compare(
+    preset: Preset,
+    names: Annotated[
+        str,
+        typer.Option(
+            "--methods", help="Names with commas, or your own, FILE.py:NAME; differences are to the first one."
+        ),
+    ],
+    seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42",
+    set_: Changes = None,
+    threads: Threads = None,
+    data_dir: DataDir = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", help="A folder; an unfinished comparison in it is continued.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print compare.json and nothing else.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run several methods under one clock and compare them."""
+    from heteroselect.runs import grid as grids
+
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    counted = numbers("--seeds", seeds)
+    path = out_dir or Path("compare") / Path(preset).stem
+    cells = grids.grid(preset, chosen, counted, changes_of(set_, data_dir), path)
+    if not (path / "compare.md").exists():
+        for name in ("compare.csv", "compare.json"):
+            refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
+    refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
+    refuse_others(path / "report.html", "--out", MARK)
+    words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, counted))]
+    command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
+    if not (quiet or as_json):
+        for text in dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought):
+            note(text)
+    failed = _run(cells, path, threads=threads, quiet=quiet)
+    cells = [cell for cell in cells if cell.method not in failed]
+    if not cells:
+        raise HeteroSelectError("compare: no method has come to its end.")
+    table = grids.write(cells, path, command)
+    write([path], path / "report.html", path / "figures", command)
+    if as_json:
+        typer.echo((path / "compare.json").read_text())
+    elif not quiet:
+        _print(table)
+        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+    if failed:
+        say(f"without {', '.join(sorted(failed))}, which did not come to an end")
+        raise typer.Exit(1)
+
+
+def _run(cells: "Sequence[Cell]", path: Path, *, threads: int | None, quiet: bool) -> set[str]:
+    """Run all cells; returns the methods of those that failed."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from heteroselect.runs import grid as grids
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
+    live = err.is_terminal and not quiet
+    failed: set[str] = set()
+    with terminable(), Progress(*columns, console=err, transient=True, disable=not live) as progress:
+        task = progress.add_task("", total=sum(cell.config.last_round for cell in cells))
+        for number, cell in enumerate(cells, 1):
+            name = f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})"
+            progress.update(task, description=name)
+            before = cell.done
+            try:
+                status = grids.play_cell(cell, threads=threads, watch=lambda _: progress.advance(task), warn=say)
+            except HeteroSelectError as error:
+                failed.add(cell.method)
+                say(f"{name}: {error}")
+                continue
+            if status == "interrupted":
+                note(f"interrupted; the same command continues {path}.")
+                raise typer.Exit(130)
+            if before:
+                progress.advance(task, cell.config.last_round)
+            if not quiet and not live:
+                note(f"{name}: {'was there' if before else status}")
+    return failed
+
+
+def _print(table: "Sequence[Row]") -> None:
+    from rich.table import Table
+
+    from heteroselect.methods.entry import STAR
+    from heteroselect.runs import grid as grids
+
+    for places in grids.halves(out.width):
+        shown = Table()
+        for place in places:
+            shown.add_column(grids.heads()[place], justify="right" if place else "left")
+        for row in table:
+            shown.add_row(*(grids.cells_of(row)[place] for place in places))
+        out.print(shown)
+    if any(row.reconstruction for row in table):
+        out.print(STAR, highlight=False)

@@ -1,0 +1,92 @@
+"""heteroselect presets · settings · methods."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from heteroselect.cli.terminal import out
+from heteroselect.errors import HeteroSelectError
+from heteroselect.report import tables
+
+if TYPE_CHECKING:
+    from heteroselect.report.tables import Kind
+    from heteroselect.settings import Setting
+
+
+def presets() -> None:
+    """List the ready experiments."""
+    from heteroselect.settings import config
+
+    found = {name: config.load(name).config for name in config.presets()}
+    _print(tables.presets_table(found))
+
+
+def settings(
+    prefix: Annotated[
+        str, typer.Argument(help="Only those that start so: world, method.select, or one kind, method.select.oort.")
+    ] = "",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print them as a Markdown page.")] = False,
+) -> None:
+    """List every setting: default, what is allowed, meaning."""
+    general, kinds = list(general_settings(prefix)), list(method_settings(prefix))
+    if not general and not kinds:
+        groups = dict.fromkeys(one.key.rpartition(".")[0] for one in general_settings())
+        names = [name for name in groups if name] + [f"method.{role}" for role in tables.ROLES]
+        raise HeteroSelectError(f"settings: none starts with {prefix!r}; the groups are {', '.join(names)}.")
+    if markdown:
+        found = [tables.settings_page(general) if general else "", tables.kinds_page(kinds)]
+    else:
+        found = [tables.settings_text(general), tables.kinds_text(kinds)]
+    typer.echo("\n\n".join(filter(None, found)))
+
+
+def general_settings(prefix: str = "") -> "Iterator[Setting]":
+    """The settings of run, data, model and world, and the name of the method."""
+    from heteroselect.settings import Setting, describe
+
+    name = Setting(
+        "method.name",
+        "heteroselect",
+        "a name, see `heteroselect methods`",
+        "the method whose parts are taken (--method)",
+    )
+    return (one for one in (*describe(), name) if one.key.startswith(prefix))
+
+
+def method_settings(prefix: str = "") -> "Iterator[Kind]":
+    """The kinds of each role with their settings; of kinds that are not named so, the settings that are."""
+    from heteroselect.settings.method import describe
+
+    for role, kind, settings in describe():
+        if f"method.{role}.{kind}".startswith(prefix) or f"method.{role}.kind" == prefix:
+            yield role, kind, settings
+        elif some := [one for one in settings if one.key.startswith(prefix)]:
+            yield role, kind, some
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(help="One method; your own as FILE.py:NAME.")] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", help="All settings of its parts, not only those that are not defaults.")
+    ] = False,
+) -> None:
+    """List the methods, or show one: its paper and its parts."""
+    from heteroselect.methods import REGISTRY, get
+    from heteroselect.methods.entry import STAR
+    from heteroselect.settings import own
+
+    if name is None:
+        _print(tables.methods_table(REGISTRY))
+        typer.echo(STAR)
+        return
+    method = own.method(name) if own.is_path(name) else get(name)
+    about = tables.entry_text(REGISTRY[name]) if name in REGISTRY else f"{method.name}: your own, from {name}"
+    typer.echo(f"{about}\n\n{tables.parts_text(method, whole=whole)}")
+
+
+def _print(table: Table) -> None:
+    """At most 100 columns wide, and 100 in a file."""
+    Console(width=min(out.width, 100) if out.is_terminal else 100).print(table)

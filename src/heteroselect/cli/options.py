@@ -1,0 +1,45 @@
+"""The options that several commands have, each declared once."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from heteroselect.errors import HeteroSelectError
+
+Preset = Annotated[str, typer.Argument(help="A preset, see `heteroselect presets`, or the path of a TOML file.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")]
+Logs = Annotated[list[Path], typer.Argument(metavar="LOG…", help="Per-round logs of the paper's authors.")]
+Named = Annotated[
+    str | None,
+    typer.Option("--method", help="A method's name, see `heteroselect methods`; or your own, FILE.py:NAME."),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change one setting, see `heteroselect settings`; as in method.select.kind=oort.",
+    ),
+]
+Threads = Annotated[int | None, typer.Option(help="Clients that train at once; the result does not depend on it.")]
+DataDir = Annotated[Path | None, typer.Option(help="The folder of the data sets.")]
+Json = Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no notices and no table.")]
+
+
+def changes_of(pairs: list[str] | None, data_dir: Path | None = None, **given: Any) -> dict[str, Any]:
+    """The settings that `--set`, `--data-dir` and options of the same name change."""
+    from heteroselect.settings.config import parse_changes
+
+    changes = parse_changes(pairs or [])
+    changes |= {key: value for key, value in given.items() if value is not None}
+    return changes | ({"data.dir": str(data_dir.absolute())} if data_dir is not None else {})
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """Whole numbers with commas between them."""
+    try:
+        return [int(word) for word in text.split(",") if word.strip()]
+    except ValueError:
+        raise HeteroSelectError(f"{option}: allowed are whole numbers with commas, not {text!r}.") from None

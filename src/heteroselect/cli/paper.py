@@ -1,0 +1,63 @@
+"""heteroselect replay · compare-log: the logs of the paper's authors, recomputed and beside a run."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heteroselect.cli.options import Folder, Logs, numbers
+from heteroselect.cli.terminal import out
+from heteroselect.errors import HeteroSelectError
+from heteroselect.files import write_whole
+from heteroselect.runs.folder import ROUNDS, for_people, whole_rounds
+
+
+def replay(
+    logs: Logs, as_json: Annotated[bool, typer.Option("--json", help="Print the deviations as JSON.")] = False
+) -> None:
+    """Recompute the authors' logs.
+
+    The exit code is 1 where a number deviates.
+    """
+    from heteroselect.paper.replay import replay as replay_log
+
+    replays = [replay_log(path) for path in logs]
+    if as_json:
+        typer.echo(json.dumps([{**vars(r), "path": str(r.path), "passed": r.passed} for r in replays], indent=2))
+    else:
+        out.print("largest relative deviation from the log")
+        for one in replays:
+            out.print(one.text(), highlight=False, soft_wrap=True)
+    if not all(r.passed for r in replays):
+        raise typer.Exit(1)
+
+
+def compare_log(
+    folder: Folder,
+    logs: Logs,
+    rounds: Annotated[str, typer.Option(help="The rounds to compare at, as in 5,11,15.")] = "",
+    out_dir: Annotated[Path | None, typer.Option("--out", help="A folder for compare-log.md and .svg.")] = None,
+) -> None:
+    """Compare a run with the authors' log of the same experiment.
+
+    Accuracy, loss and the parts of the score; the exit code is 1 where they differ by more than is allowed.
+    """
+    from heteroselect.paper import compare_log as against
+
+    if not (folder / ROUNDS).is_file():
+        raise HeteroSelectError(f"compare-log: {folder} is no run folder; it needs {ROUNDS}.")
+    points = numbers("--rounds", rounds)
+    mine, theirs = against.ours(whole_rounds(folder)), {path.stem: against.theirs(path) for path in logs}
+    compared = {name: against.compare(mine, log, points) for name, log in theirs.items()}
+    text = "\n".join(f"{name}\n\n{against.markdown(rows)}" for name, rows in compared.items())
+    typer.echo(text)
+    if out_dir is not None:
+        command = f"heteroselect compare-log {folder.name} {' '.join(path.name for path in logs)}"
+        command += f" --rounds {rounds}" if rounds else ""
+        with for_people(out_dir):
+            out_dir.mkdir(parents=True, exist_ok=True)
+            write_whole(out_dir / "compare-log.md", f"Made by `{command}`.\n\n{text}".encode())
+        against.draw(mine, theirs, out_dir / "compare-log.svg")
+    if not all(row.within for rows in compared.values() for row in rows):
+        raise typer.Exit(1)

@@ -1,0 +1,77 @@
+"""heteroselect run · resume."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heteroselect.cli.options import Changes, DataDir, Json, Named, Preset, Quiet, Threads, changes_of
+from heteroselect.cli.terminal import note, print_result, say, terminable, watching
+from heteroselect.runs.folder import CONFIG, finished, numbered
+
+
+def run(
+    preset: Preset = "mnist",
+    method: Named = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of every random number.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="The horizon T of all schedules.")] = None,
+    set_: Changes = None,
+    threads: Threads = None,
+    data_dir: DataDir = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run an experiment and write its folder.
+
+    Every role of a method can be chosen by name, as in --set method.select.kind=oort --set method.compress.kind=stc,
+    and a part of your own as method.select.kind=FILE.py:NAME.
+    """
+    from heteroselect.settings.config import load
+
+    loaded = load(preset, method=method, changes=changes_of(set_, data_dir, seed=seed, rounds=rounds))
+    for text in loaded.brought if not (quiet or as_json) else ():
+        note(text)
+    from heteroselect.runs.api import run_loaded  # PyTorch takes seconds to import
+
+    place = out_dir or (lambda name: numbered(Path("runs"), name))
+    with terminable(), watching(loaded.config.last_round, quiet=quiet) as watch:
+        result = run_loaded(loaded, out=place, threads=threads, device=device, watch=watch)
+    print_result(result, as_json=as_json, quiet=quiet)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run that was killed or interrupted.")],
+    method: Annotated[
+        str | None, typer.Option(help="The file of your own method, FILE.py:NAME, where the run has one.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="The file of a part of your own: method.ROLE.kind=FILE.py:NAME."
+        ),
+    ] = None,
+    threads: Threads = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Continue a run from its last checkpoint, to the same bits."""
+    from heteroselect.runs.api import resume as resume_run
+
+    over = finished(folder)
+    with terminable(), watching(_last_round(folder), quiet=quiet or over) as watch:
+        result = resume_run(folder, method=method, settings=changes_of(set_), threads=threads, watch=watch, warn=say)
+    if over and not as_json:
+        note(f"the run in {folder} has finished; there is nothing to resume.")
+    print_result(result, as_json=as_json, quiet=quiet)
+
+
+def _last_round(folder: Path) -> int:
+    """The last round of a run, from its folder; 0 where that cannot be read, which `resume` refuses with the reason."""
+    try:
+        settings = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        return int(min(settings["rounds"], settings["stop_after"] or settings["rounds"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0

@@ -1,0 +1,46 @@
+"""heteroselect show. It reads the files as they are, so that runs of every version can be shown."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heteroselect.cli.options import Folder, Json
+from heteroselect.cli.terminal import note, out
+from heteroselect.errors import HeteroSelectError
+from heteroselect.report import tables
+from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
+
+
+def show(
+    folder: Folder,
+    figure: Annotated[Path | None, typer.Option(help="Draw the run as a .png, .svg or .pdf file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a run: its figures beside the paper's, and its curve."""
+    from heteroselect.settings import PaperRow
+
+    if not (folder / CONFIG).is_file() or not (folder / ROUNDS).is_file():
+        raise HeteroSelectError(f"show: {folder} is no run folder; it needs {CONFIG} and {ROUNDS}.")
+    if not (folder / SUMMARY).is_file():
+        raise HeteroSelectError(f"show: the run in {folder} has not finished; it has no {SUMMARY} yet.")
+    try:
+        summary, lines = read_summary(folder), read_rounds(folder)
+        config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        paper = [PaperRow.model_validate(row) for row in config.get("paper", [])]
+        if as_json:
+            typer.echo(json.dumps(summary, indent=2))
+        else:
+            out.print(tables.result_table(summary, paper))
+            curve = [line["accuracy"] for line in lines if line["accuracy"] is not None]
+            out.print(f"accuracy {tables.sparkline(curve)}", highlight=False)
+    except (ValueError, KeyError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise HeteroSelectError(f"show: the files in {folder} are damaged ({reason}).") from error
+    if figure is not None:
+        from heteroselect.report.figure import draw_run  # Matplotlib takes a second to import
+
+        draw_run(summary, lines, paper, figure)
+        note(f"picture: {figure}")

@@ -1,0 +1,99 @@
+"""The lists: settings by group, role and kind, methods with their papers, and the help."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from heteroselect.kinds import KINDS
+from heteroselect.methods import REGISTRY
+from heteroselect.report.tables import ROLES
+
+
+def test_the_settings_page_is_what_the_command_prints(call):
+    code, out, _ = call("settings", "--markdown")
+    assert code == 0
+    page = Path(__file__).parents[2] / "docs" / "settings.md"
+    assert out.strip() in page.read_text(encoding="utf-8")
+
+
+def test_every_setting_and_every_kind_is_listed(call):
+    code, out, _ = call("settings")
+    assert code == 0
+    assert "world.faults.late_rule = drop    (drop or wait)" in out
+    assert "method.name = heteroselect" in out
+    for role, kinds in KINDS.items():
+        assert f"method.{role}: {ROLES[role]}" in out
+        for kind in kinds:
+            assert re.search(rf"(?m)^method\.{role}\.kind = {kind}( |$)", out), (role, kind)
+    assert list(ROLES) == list(KINDS)
+
+
+def test_settings_of_a_group_a_role_a_kind_and_a_name(call):
+    def keys(*words):
+        return re.findall(r"(?m)^([\w.]+ = [\w-]+)", call("settings", *words)[1])
+
+    assert keys("model") == ["model.name = logistic", "model.dropout = 0", "model.init = torch"]
+    role = keys("method.memory")
+    assert [key for key in role if ".kind" in key] == [f"method.memory.kind = {kind}" for kind in KINDS["memory"]]
+    assert "method.memory.static = 0" in role
+    assert keys("method.compress.drive") == ["method.compress.kind = drive", "method.compress.exponent = 12"]
+    named = keys("method.train.proximal")  # each kind that has it
+    assert [key for key in named if ".kind" in key] == ["method.train.kind = sgd", "method.train.kind = scaffold"]
+    assert len(named) == 4
+    assert "method.train.steps = 50" in call("settings", "method.train")[1]
+    assert "(brings weigh uniform)" in call("settings", "method.select.oort")[1]
+
+
+def test_the_methods_fit_a_hundred_columns_and_reconstructions_have_a_star(call):
+    code, out, _ = call("methods")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 100
+    for name, entry in REGISTRY.items():
+        assert re.search(rf"(?m)^ ?{name}{re.escape('*') if entry.reconstruction else ''} .* {entry.year} *$", out), (
+            name
+        )
+    assert "* the rule is a reconstruction" in out
+
+
+def test_one_method_with_its_paper_its_gaps_and_its_parts(call):
+    shown = call("methods", "oort")[1]
+    assert "OSDI 2021" in shown
+    assert "leaves out: over-commitment" in shown
+    assert "reconstruction" not in shown
+    assert re.search(r"select +oort\n", shown)  # with the defaults of its kind
+    assert re.search(r"select +oort +explore=0.9 .*penalty=2.0", call("methods", "oort", "--all")[1])
+    assert "the rule is a reconstruction" in call("methods", "fedcg")[1]
+    shown = call("methods", "heteroselect-as-run")[1]
+    assert "sets data.variant = authors" in shown
+    assert re.search(r"rate +score\n", shown)
+    assert re.search(r"train +sgd +proximal=0.1\n", shown)
+    assert "needs      losses, scores, uploads" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "texts"),
+    [
+        (["run"], ["TOML file.", "[default: mnist]"]),
+        (["compare"], ["[required]", "[default: 42]"]),
+        (["show"], ["A run folder."]),
+        (["settings"], ["method.select.oort"]),
+        (["flower", "deploy"], ["[default: mnist]", "--nodes"]),
+    ],
+)
+def test_the_help_shows_arguments_once_and_defaults_as_they_are(call, words, texts):
+    code, out, _ = call(*words, "--help")
+    assert code == 0
+    assert "\\" not in out
+    assert out.count("rguments:\n") == 1
+    flat = " ".join(out.split())
+    for text in texts:
+        assert text in flat, (text, flat)
+
+
+def test_the_commands_are_listed_with_a_whole_line_each(call):
+    out = call("--help")[1]
+    for name in ("run", "resume", "show", "compare", "report", "replay", "compare-log", "data", "flower"):
+        assert re.search(rf"(?m)^  {name} +[A-Z].*[^.]\.$", out), name
+    assert all(name in call("flower", "--help")[1] for name in ("simulate", "deploy", "resume"))
+    assert "No such command" in call("flower", "nope")[2]

@@ -1,0 +1,117 @@
+"""Parts chosen by name on the command line, shipped ones and a user's own."""
+
+import json
+import re
+import tomllib
+
+import pytest
+
+import heteroselect
+from heteroselect.runs.folder import CONFIG, SUMMARY
+
+SELDOM = """
+from dataclasses import dataclass
+import numpy as np
+from heteroselect.method import Method
+
+@dataclass(frozen=True)
+class Seldom:
+    weight: float = 1.0
+    def select(self, scores, here):
+        return here.cohort(np.argsort(here.population.counts, kind="stable")[:here.size])
+
+MINE = Method("mine", select=Seldom(2.0))
+"""
+
+
+@pytest.fixture
+def seldom(here):
+    (here / "mine.py").write_text(SELDOM)
+    return "mine.py:Seldom"
+
+
+def test_every_role_can_be_chosen_and_what_a_kind_brought_is_printed(call, here, quick):
+    chosen = ("--method", "fedavg", "--set", "method.select.kind=oort", "--set", "method.compress.kind=stc")
+    code, _, err = call(*quick(*chosen, "--out", "mine"))
+    assert code == 0
+    brought = [line for line in err.splitlines() if " brings " in line]
+    assert [re.sub(r" \(.*", "", line) for line in brought] == [
+        "method.select.kind=oort brings method.weigh.kind=uniform",
+        "method.compress.kind=stc brings method.memory.kind=error",
+        "method.compress.kind=stc brings method.allocate.kind=uniform",
+    ]
+    config = tomllib.loads((here / "mine" / CONFIG).read_text())
+    assert config["version"] == 2
+    kinds = {role: config["method"][role]["kind"] for role in ("select", "weigh", "compress", "memory", "allocate")}
+    assert kinds == {"select": "oort", "weigh": "uniform", "compress": "stc", "memory": "error", "allocate": "uniform"}
+    for silent in ("--quiet", "--json"):
+        assert " brings " not in call(*quick(*chosen, silent))[2]
+
+
+def test_settings_are_resolved_once(call, quick, monkeypatch):
+    from heteroselect.settings import config
+
+    calls, load = [], config.load
+    monkeypatch.setattr(config, "load", lambda *words, **more: calls.append(1) or load(*words, **more))
+    monkeypatch.setattr("heteroselect.runs.api.load", config.load)
+    assert call(*quick("--quiet"))[0] == 0
+    assert len(calls) == 1
+
+
+def test_a_part_of_ones_own_is_run_shown_and_resumed(call, here, quick, seldom):
+    assert call(*quick("--quiet", "--out", "mine", "--set", f"method.select.kind={seldom}"))[0] == 0
+    written = tomllib.loads((here / "mine" / CONFIG).read_text())["method"]["select"]
+    assert (written["kind"], written["weight"], len(written["source"])) == (seldom, 1.0, 32)
+    assert "heteroselect on points.npz" in call("show", "mine")[1]
+    summary = json.loads((here / "mine" / SUMMARY).read_text())
+    (here / "mine" / SUMMARY).unlink()  # as if it had been killed before its end
+    code, _, err = call("resume", "mine")
+    assert (code, "name its file again, --set method.select.kind=FILE.py:NAME" in err) == (2, True)
+    code, _, err = call("resume", "mine", "--set", "method.train.steps=6")
+    assert (code, "keeps its settings" in err) == (2, True)
+    code, out, _ = call("resume", "mine", "--json", "--quiet", "--set", f"method.select.kind={seldom}")
+    assert code == 0
+    assert json.loads(out)["model_sha256"] == summary["model_sha256"]
+
+
+def test_a_method_of_ones_own_is_run_listed_and_resumed(call, here, quick, seldom):
+    assert call(*quick("--quiet", "--out", "mine", "--method", "mine.py:MINE"))[0] == 0
+    shown = call("methods", "mine.py:MINE")[1]
+    assert "mine: your own, from mine.py:MINE" in shown
+    assert re.search(r"select +own:Seldom +weight=2.0\n", shown)
+    (here / "mine" / SUMMARY).unlink()
+    assert "--method FILE.py:NAME" in call("resume", "mine")[2]
+    assert call("resume", "mine", "--quiet", "--method", "mine.py:MINE") == (0, "", "")
+    (here / "mine" / SUMMARY).unlink()
+    (here / "mine.py").write_text(SELDOM + "\n")
+    assert "has changed since the run began" in call("resume", "mine", "--method", "mine.py:MINE")[2]
+
+
+def test_an_interrupted_run_names_the_files_that_it_needs(call, here, quick, seldom, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("heteroselect.runs.loop.play_round", stop)
+    code, _, err = call(*quick("--quiet", "--out", "a", "--set", f"method.select.kind={seldom}"))
+    assert code == 130
+    assert f"`heteroselect resume a --set method.select.kind={seldom}` continues it" in err
+    err = call(*quick("--quiet", "--out", "b", "--method", "mine.py:MINE"))[2]
+    assert "`heteroselect resume b --method FILE.py:NAME` continues it" in err
+
+
+def test_comparing_prints_what_each_method_was_brought(call, here):
+    small = ("--set", "clients=12", "--set", "selected=4", "--set", "rounds=2", "--set", "method.train.steps=2")
+    chosen = ("--set", "data.name=points.npz", "--set", "method.compress.kind=stc")
+    code, out, err = call("compare", "mnist", "--methods", "fedavg,fedprox", *small, *chosen, "--out", "grid")
+    assert code == 0, err
+    assert "fedprox" in out
+    assert err.count("brings method.memory.kind=error") == 2
+    assert "fedavg: method.compress.kind=stc brings" in err
+
+
+def test_python_and_the_command_line_agree(call, here, quick):
+    changes = {"clients": 12, "selected": 4, "target": 0.5, "method.train.steps": 5, "method.train.batch": 8}
+    changes |= {"data.name": "points.npz", "method.select.kind": "oort"}
+    result = heteroselect.run("mnist", rounds=3, settings=changes)
+    printed = json.loads(call(*quick("--json", "--set", "method.select.kind=oort"))[1])
+    assert printed["model_sha256"] == result.model_sha256
