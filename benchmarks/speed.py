@@ -24,7 +24,8 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from heteroselect import run
-from heteroselect.aggregate import weighted_sum
+from heteroselect.aggregate import Mean
+from heteroselect.compress import Curvature
 from heteroselect.compress.wire import decode
 from heteroselect.data.examples import Examples, Pixels, Source
 from heteroselect.errors import HeteroSelectError
@@ -34,10 +35,14 @@ from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.round import play_round
 from heteroselect.runs import experiment as experiments
-from heteroselect.runs.api import choose_threads, settings_of
+from heteroselect.runs.api import choose_threads
+from heteroselect.runs.loop import evaluator
 from heteroselect.score import Informativeness
 from heteroselect.select import Situation, Softmax
+from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
+from heteroselect.simulate.pool import Pool
+from heteroselect.train import SGD
 
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, Any]
@@ -61,7 +66,7 @@ def seconds(work: Callable[[], object]) -> float:
 def cifar(changes: dict[str, Any]) -> experiments.Experiment:
     """The CIFAR-10 experiment; random images of its shape where the data set is not at hand."""
     try:
-        return experiments.prepare(settings_of("cifar10", changes=changes))
+        return experiments.prepare(load("cifar10", changes=changes))
     except HeteroSelectError:
         rng = np.random.default_rng(0)
         x, y = rng.integers(0, 256, (60_000, 3, 32, 32), dtype=np.uint8), rng.integers(0, 10, 60_000)
@@ -69,18 +74,18 @@ def cifar(changes: dict[str, Any]) -> experiments.Experiment:
             Examples(torch.from_numpy(x[a:b]), torch.from_numpy(y[a:b])) for a, b in ((0, 50_000), (50_000, 60_000))
         ]
         source = Source("random images", *parts, 10, Pixels((0.5,) * 3, (0.25,) * 3, augment=True))
-        return experiments.prepare(settings_of("cifar10", changes=changes), data=source)
+        return experiments.prepare(load("cifar10", changes=changes), data=source)
 
 
 def round_against_bare_loop(threads: int, repeats: int) -> list[Row]:
     """A round without scoring, evaluation and probe, against nothing but its SGD steps on the same threads."""
-    quiet = {"method.score.loss_weight": 0, "method.compress.curvature_layers": 0, "selected": 2 * threads}
+    quiet = {"method.score.loss_weight": 0, "method.compress.kind": "topk", "selected": 2 * threads}
     whole = cifar(quiet | {"method.allocate.warmup_rounds": 0})
     server, ids = whole.server(), list(range(2 * threads))
-    engine = Simulator(
-        whole.module, whole.clients(), whole.federation.test, whole.task, whole.method, whole.metric, threads=threads
-    )
+    workers = Pool(whole.module, threads=threads)
+    engine = Simulator(workers, whole.clients(), whole.task, whole.method)
     solver, clients = whole.method.train, whole.clients()
+    assert isinstance(solver, SGD)
 
     def bare(client: int) -> None:
         model = models[client % threads]
@@ -106,9 +111,9 @@ def round_against_bare_loop(threads: int, repeats: int) -> list[Row]:
 
     def ours() -> None:
         moment = Moment(next(rounds), 100)
-        play_round(moment, server, whole.method, engine, whole.world, whole.streams, selected=len(ids), evaluate=False)
+        play_round(moment, server, whole.method, engine, whole.environment, whole.streams, selected=len(ids))
 
-    with engine, ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+    with workers, ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
 
         def loop() -> None:
             halves = [[k for k in ids if k % threads == t] for t in range(threads)]
@@ -118,8 +123,8 @@ def round_against_bare_loop(threads: int, repeats: int) -> list[Row]:
         pairs = [(seconds(ours), seconds(loop)) for _ in range(repeats)]
         questions = [Question(k, 1, 8, 32) for k in range(20)]
         scoring = seconds(lambda: engine.losses(server.weights, questions)) / len(questions) * 100
-        evaluation = seconds(lambda: engine.evaluate(server.weights))
-    probing = replace(whole.method, compress=replace(whole.method.compress, layers=3))
+        evaluation = seconds(lambda: evaluator(whole, workers).evaluate(server.weights))
+    probing = replace(whole.method, compress=Curvature(layers=3))
     probe = _send_seconds(whole, probing, 3) - _send_seconds(whole, whole.method, 3)
     ratio = median(a / b for a, b in pairs)
     own = median(a for a, _ in pairs) / len(ids) * 10
@@ -145,7 +150,7 @@ def _send_seconds(whole: experiments.Experiment, method: Any, repeats: int) -> f
         model.module.train()
 
         def once() -> None:
-            learnt = client.learnt(order, start, model, {})  # noqa: B023
+            learnt = client.learnt(order, start, model, {}, {})  # noqa: B023
             client.send(learnt, model, batches, whole.task, method, {})  # noqa: B023
 
         found.append(seconds(once))
@@ -164,10 +169,10 @@ def beside_training(whole: experiments.Experiment, share_of: float) -> list[Row]
 
         def once() -> None:
             nonlocal kept
-            learnt = client.learnt(order, start, model, {})  # noqa: B023
+            learnt = client.learnt(order, start, model, {}, {})  # noqa: B023
             upload, pending = client.send(learnt, model, batches, whole.task, method, kept)  # noqa: B023
             update = decode(upload.payload, model.layout.size)
-            weighted_sum(model.layout.size, [update], np.ones(1))
+            Mean().aggregate([update], np.ones(1), model.layout.size)
             kept = pending.settle(method, True)
 
         found.append(seconds(once))
@@ -241,10 +246,10 @@ def _growth(clients: int) -> Row:
         "data.partition": "iid",
         "evaluate_every": 60,
         "method.score.mode": "stale",
-        "method.score.diversity_input": "sketch",
+        "method.score.sketch": 4096,
         "method.train.steps": 10,
         "method.train.batch": 5,
-        "method.compress.curvature_layers": 0,
+        "method.compress.kind": "topk",
     }
     stamps: list[float] = []
     held = (x[-1000:], y[-1000:])
@@ -266,15 +271,17 @@ def _growth(clients: int) -> Row:
 def million() -> list[Row]:
     """Scoring and selecting among a million clients: arithmetic alone."""
     clients, rng = 1_000_000, np.random.default_rng(0)
-    population = Population.new(np.full(clients, 100))
-    population.reports = {"loss": rng.random(clients)}
-    population.counts = rng.integers(0, 5, clients)
-    population.last_round = rng.integers(0, 50, clients)
+    population = replace(
+        Population.new(np.full(clients, 100)),
+        reports={"loss": rng.random(clients)},
+        counts=rng.integers(0, 5, clients),
+        last_round=rng.integers(0, 50, clients),
+    )
     score, select, moment = Informativeness(mode="stale"), Softmax(), Moment(51, 100)
 
     def once() -> None:
-        scores = score.score(population, moment)
-        select.select(scores.total, Situation(10, moment, np.random.default_rng(1), population))
+        here = Situation(moment, np.arange(clients), population, size=10, rng=np.random.default_rng(1))
+        select.select(score.score(here).total, here)
 
     taken = min(seconds(once) for _ in range(3))
     return [_row("scoring and selecting among 1,000,000 clients, seconds", taken, 1, "arithmetic alone")]

@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
 
+from heteroselect.compress.codecs.bits import pack, unpack
 from heteroselect.compress.positions import encode_positions, entropy_bytes
 from heteroselect.compress.topk import kept_count, top_positions
 from heteroselect.compress.update import Update
-from heteroselect.compress.values import ValueCoding, pack, unpack
+from heteroselect.compress.values import BFloat16, Float16, Float32, UniformValues
 from heteroselect.compress.wire import decode, encode
 
 SIZE = 2_781_514  # AlexNet
@@ -75,8 +77,9 @@ def main() -> None:
     for name in ("values", "bytes", "bits a kept value", "relative squared error"):
         kinds.add_column(name, justify="right")
     update = Update.keep(vector, top_positions(np.abs(vector), kept_count(0.2, SIZE)))
-    for kind in ("float32", "float16", "bfloat16", "uniform8", "uniform4", "uniform3", "uniform2"):
-        sent = ValueCoding(kind, rounding="nearest").apply(update, [SIZE], rng)
+    grids = {f"uniform, {bits} bits": UniformValues(bits, rounding="nearest") for bits in (8, 4, 3, 2)}
+    for kind, values in {"float32": Float32(), "float16": Float16(), "bfloat16": BFloat16(), **grids}.items():
+        sent = values.apply(update, [SIZE], rng)
         length = len(encode(sent))
         error = float(((sent.values - update.values) ** 2).sum() / (update.values**2).sum())
         kinds.add_row(kind, f"{length:,}", f"{8 * length / len(sent.values):.2f}", f"{error:.1e}")
@@ -86,11 +89,10 @@ def main() -> None:
 
 def packing(update: Update) -> Table:
     """The time to put codes of four bits side by side, and to take them apart."""
-    table = Table(title="milliseconds for uniform4", title_justify="left")
+    table = Table(title="milliseconds for four bits", title_justify="left")
     for name in ("codes", "pack", "unpack"):
         table.add_column(name, justify="right")
-    coded = ValueCoding("uniform4", rounding="nearest").apply(update, [SIZE], np.random.default_rng(0)).coded
-    assert coded is not None
+    coded: Any = UniformValues(4, rounding="nearest").apply(update, [SIZE], np.random.default_rng(0)).coded
     data = pack(coded.codes, 4)
     there = milliseconds(lambda: pack(coded.codes, 4))
     back = milliseconds(lambda: unpack(data, coded.codes.size, 4))

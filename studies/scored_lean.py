@@ -1,4 +1,5 @@
-"""Lean with the paper's score in charge again: who speaks, and how loudly. For `make lean`, beside lean itself.
+"""Lean with the paper's score in charge again: who takes part, and how much each counts. For `make lean`, beside lean
+itself.
 
 The losses are those that clients reported when they last trained: to ask everybody each round would cost more time than
 the training.
@@ -7,15 +8,14 @@ the training.
 from dataclasses import replace
 
 from heteroselect import methods
-from heteroselect.aggregate import ClientWeights
-from heteroselect.method import Method
+from heteroselect.aggregate import ByScore
 from heteroselect.score import Informativeness
 from heteroselect.select import Softmax
-from heteroselect.settings import MethodSettings
 
-
-def scored(settings: MethodSettings) -> Method:
-    lean = methods.build(settings)
-    return replace(
-        lean, name="lean-scored", score=Informativeness(mode="stale"), select=Softmax(), weigh=ClientWeights("score")
-    )
+scored = replace(
+    methods.get("lean"),
+    name="lean-scored",
+    score=Informativeness(mode="stale"),
+    select=Softmax(),
+    weigh=ByScore(),
+)

@@ -61,14 +61,6 @@ def test_the_example_is_short_and_learns():
     assert result.final_accuracy > 0.8
 
 
-@pytest.mark.parametrize("name", ["score", "select", "allocate", "train", "compress", "aggregate"])
-def test_the_parts_do_not_know_what_they_run_in(name):
-    """Parts import numpy, torch and each other; never settings, the command line, an engine or the world."""
-    forbidden = r"from heteroselect\.(config|settings|cli|simulate|flower|world|api|play|experiment|folder)\b"
-    for path in (ROOT / "src" / "heteroselect" / name).glob("*.py"):
-        assert not re.search(forbidden, path.read_text(encoding="utf-8")), path.name
-
-
 def test_no_pickle_and_no_global_generator():
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -5,26 +5,13 @@ import json
 import heteroselect
 from peers.common import BATCH, CLIENTS, SEED, SELECTED, Job, Report, current
 
-# What makes the method plain FedAvg: everybody equally likely, equally loud, everything sent, nothing remembered.
+# FedAvg in full, as the peers have it: plain SGD at a constant rate, everybody counts the same.
 FEDAVG = {
-    "method.score.loss_weight": 0.0,
-    "method.score.diversity_weight": 0.0,
-    "method.score.fairness_weight": 0.0,
-    "method.score.staleness_weight": 0.0,
-    "method.allocate.rule": "uniform",
-    "method.allocate.ceiling": "none",
-    "method.allocate.warmup_rounds": 0,
-    "method.allocate.average": 1.0,
-    "method.allocate.amplitude": 0.0,
-    "method.allocate.minimum": 1.0,
+    "method.name": "fedavg",
     "method.train.momentum": 0.0,
-    "method.train.proximal": 0.0,
     "method.train.clip": 0.0,
-    "method.train.rate_decay": 0.0,
-    "method.compress.memory": "none",
-    "method.compress.curvature_layers": 0,
-    "method.aggregate.weights": "uniform",
-    "method.aggregate.momentum": 0.0,
+    "method.rate.decay": 0.0,
+    "method.weigh.kind": "uniform",
 }
 
 
@@ -43,7 +30,7 @@ def settings(job: Job, data: dict[str, str]) -> dict[str, object]:
         "model.name": job.model,
         "method.train.steps": job.steps,
         "method.train.batch": BATCH,
-        "method.train.rate": job.rate,
+        "method.rate.start": job.rate,
     }
 
 

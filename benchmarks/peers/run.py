@@ -18,8 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 import heteroselect
-from heteroselect.data.sources import data_folders
+from heteroselect.data import sources
 from heteroselect.runs.experiment import prepare
+from heteroselect.settings.config import load
 from peers.common import BATCH, CLIENTS, FOLDER, JOB, JOBS, SEED, SELECTED, Job, job_named
 from peers.ours import settings
 from peers.watch import Watched, watch
@@ -61,9 +62,9 @@ def source(job: Job, folder: Path) -> tuple[dict[str, str], str]:
     """Where the data of a job lies (name and folder), and what to call it; random images if it is nowhere."""
     if job.data == "mnist":
         return {"name": "mnist", "dir": ""}, "MNIST as shipped"
-    for place in [*data_folders(None), ROOT.parent / "shared" / "data"]:
+    for place in [*sources.data_folders(None), ROOT.parent / "shared" / "data"]:
         try:
-            heteroselect.data.sources.load(job.data, place)
+            sources.load(job.data, place)
             return {"name": job.data, "dir": str(place.resolve())}, "real CIFAR-10"
         except heteroselect.HeteroSelectError:
             continue
@@ -79,7 +80,7 @@ def source(job: Job, folder: Path) -> tuple[dict[str, str], str]:
 def deal(job: Job, folder: Path) -> str:
     """Write the clients' examples where all jobs find them, dealt out as our own run deals them."""
     where, title = source(job, folder)
-    federation = prepare(heteroselect.load({}, changes=settings(job, where))).federation
+    federation = prepare(load({}, changes=settings(job, where))).federation
     pixels = federation.pixels
     assert pixels is not None
     np.save(folder / "x.npy", np.concatenate([part.x.numpy() for part in federation.clients]))
@@ -118,13 +119,13 @@ def one(job: Job, folder: Path, framework: Framework) -> dict[str, Any]:
     """One job in a fresh process: what it took, or why it could not be run."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
-    load = os.getloadavg()[0]
+    busy = os.getloadavg()[0]
     command = [sys.executable, *framework.command]
     seen = watch(command, environment(job, folder, framework), folder / "log.txt", LIMIT)
     if not report.exists():
         last = [line for line in seen.output.splitlines() if line.strip()][-1:]
         return {"error": f"exit code {seen.code}: {''.join(last)[:200]}"}
-    return measured(json.loads(report.read_text(encoding="utf-8")), seen) | {"load_before": load}
+    return measured(json.loads(report.read_text(encoding="utf-8")), seen) | {"load_before": busy}
 
 
 def measured(report: dict[str, Any], seen: Watched) -> dict[str, Any]:

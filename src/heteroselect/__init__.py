@@ -1,4 +1,4 @@
-"""Federated learning where one informativeness score decides who speaks, how much, and how loudly.
+"""Federated learning: who takes part, how much may each client send, and how much does it count?
 
     import heteroselect
     result = heteroselect.run("mnist", seed=42)

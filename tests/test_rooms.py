@@ -1,0 +1,191 @@
+"""The rooms of the house: folders and single modules of the package, and which of them may know which."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "heteroselect"
+FILES = sorted(SOURCE.rglob("*.py"))
+ROOMS = sorted({path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in FILES})
+
+PARTS = ("score", "select", "allocate", "train", "compress", "aggregate")
+OUTSIDE = {"settings", "cli", "simulate", "flower", "world", "runs", "methods"}
+ENGINES = [
+    *sorted((SOURCE / "simulate").glob("*.py")),
+    *(SOURCE / "flower" / f"{name}.py" for name in ("engine", "post", "records", "reply", "memory")),
+]
+LONGEST = 80
+"""Lines of a function."""
+
+
+class Import(NamedTuple):
+    """A room that a line of a file imports."""
+
+    file: str
+    line: int
+    room: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} imports {self.room}"
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All that is run: everything but what stands under `if TYPE_CHECKING:`."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for other in child.orelse:
+                yield from _nodes(other)
+        else:
+            yield from _nodes(child)
+
+
+def _names(node: ast.AST, package: tuple[str, ...]) -> list[str]:
+    """The full names that an import statement of a file in `package` takes in."""
+    if isinstance(node, ast.Import):
+        return [one.name for one in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    base = package[: len(package) - node.level + 1] if node.level else ()
+    return [".".join([*base, *filter(None, [node.module]), one.name]) for one in node.names]
+
+
+def imports(path: Path) -> list[Import]:
+    """The rooms that a file imports, at its top or in a function; its own too."""
+    place = path.relative_to(SOURCE)
+    package = ("heteroselect", *place.parts[:-1])
+    found = []
+    for node in _nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        for name in _names(node, package):
+            top, *rest = name.split(".")
+            if top == "heteroselect":
+                room = rest[0] if rest and rest[0] in ROOMS else "__init__"
+                found.append(Import(str(place), node.lineno, room))  # type: ignore[attr-defined]
+    return found
+
+
+def graph() -> dict[str, dict[str, list[Import]]]:
+    """Room → room that it imports → the lines that do."""
+    edges: dict[str, dict[str, list[Import]]] = {room: {} for room in ROOMS}
+    for path in FILES:
+        own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        for one in imports(path):
+            if one.room != own:
+                edges[own].setdefault(one.room, []).append(one)
+    return edges
+
+
+def circles(edges: dict[str, dict[str, list[Import]]]) -> list[set[str]]:
+    """The groups of rooms each of which reaches all others of its group."""
+    reach = {room: set(edges[room]) for room in edges}
+    for middle in edges:
+        for room in edges:
+            if middle in reach[room]:
+                reach[room] |= reach[middle]
+    groups = {frozenset({room} | {other for other in reach[room] if room in reach[other]}) for room in edges}
+    return sorted((set(group) for group in groups if len(group) > 1), key=sorted)
+
+
+def test_no_rooms_import_each_other_in_a_circle():
+    edges = graph()
+    lines = [
+        f"a circle of {', '.join(sorted(group))}:\n  "
+        + "\n  ".join(str(one) for room in sorted(group) for other in group for one in edges[room].get(other, []))
+        for group in circles(edges)
+    ]
+    assert not lines, "\n".join(lines)
+
+
+def test_a_circle_is_found():
+    one = Import("a", 1, "b")
+    assert circles({"a": {"b": [one]}, "b": {"c": [one]}, "c": {"a": [one]}, "d": {"a": [one]}}) == [{"a", "b", "c"}]
+    assert circles({"a": {"b": [one]}, "b": {}}) == []
+
+
+def test_every_import_is_seen_but_those_for_the_type_checker():
+    tree = ast.parse(
+        "from typing import TYPE_CHECKING\n"
+        "import heteroselect.flat\n"
+        "from heteroselect import score, run\n"
+        "from . import wire\n"
+        "from ..part import check\n"
+        "if TYPE_CHECKING:\n    from heteroselect.world import World\nelse:\n    import heteroselect.data.files\n"
+        "def later():\n    from heteroselect.cli.app import main\n"
+    )
+    names = [name for node in _nodes(tree) for name in _names(node, ("heteroselect", "compress"))]
+    assert [name for name in names if name.startswith("heteroselect")] == [
+        "heteroselect.flat",
+        "heteroselect.score",
+        "heteroselect.run",
+        "heteroselect.compress.wire",
+        "heteroselect.part.check",
+        "heteroselect.data.files",
+        "heteroselect.cli.app.main",
+    ]
+
+
+@pytest.mark.parametrize("room", PARTS)
+def test_parts_do_not_know_what_they_run_in(room):
+    found = [one for path in (SOURCE / room).rglob("*.py") for one in imports(path) if one.room in OUTSIDE]
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("path", ENGINES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_engines_do_not_know_who_runs_them(path):
+    found = [one for one in imports(path) if one.room in {"runs", "cli"}]
+    assert not found, "\n".join(map(str, found))
+
+
+def test_no_function_is_long():
+    long = [
+        f"{path.relative_to(SOURCE)}:{node.lineno} {node.name} has {length} lines"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := (node.end_lineno or 0) - node.lineno + 1) > LONGEST
+    ]
+    assert not long, "\n".join(long)
+
+
+def _python(*words: str) -> str:
+    """What another interpreter prints."""
+    found = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300)
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+EVERYTHING = """
+import importlib, pathlib, sys
+from importlib.util import find_spec
+source = pathlib.Path(sys.argv[1])
+count = 0
+for path in sorted(source.rglob("*.py")):
+    parts = path.relative_to(source.parent).with_suffix("").parts
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    if parts[-1] == "__main__" or (parts[1] == "flower" and find_spec("flwr") is None):
+        continue
+    importlib.import_module(name)
+    count += 1
+print(count)
+"""
+
+
+@pytest.mark.slow
+def test_every_module_can_be_imported_without_docstrings_and_asserts():
+    assert int(_python("-OO", "-W", "ignore", "-c", EVERYTHING, str(SOURCE))) > 100
+
+
+def test_the_settings_are_told_the_same_without_docstrings():
+    text = "from heteroselect.settings import describe, method; print([*describe(), *method.describe()])"
+    assert _python("-OO", "-c", text) == _python("-c", text)
+
+
+@pytest.mark.parametrize("module", ["settings.method", "kinds", "method", "methods"])
+def test_the_settings_of_parts_are_known_without_what_takes_seconds_to_import(module):
+    heavy = {"torch", "scipy", "constriction", "flwr", "matplotlib", "plotly"}
+    assert _python("-c", f"import heteroselect.{module}, sys; print(*{heavy} & set(sys.modules))").split() == []
