@@ -16,6 +16,7 @@ from heteroselect.score.sketch import sketch
 from heteroselect.select import Cohort
 from heteroselect.streams import Streams
 from heteroselect.world import Environment, Event, gone
+from heteroselect.world.clock import CHARGES
 from heteroselect.world.ledger import Messages
 
 
@@ -29,6 +30,8 @@ class Arrived:
     sent: Messages
     seconds: float
     events: list[Event]
+    other_clocks: dict[str, float]
+    """How long the server would have waited under each way of charging."""
 
 
 def choose(
@@ -73,6 +76,11 @@ def receive(
     answers = environment.clock.answers(sent, conditions, passes, start)
     left = gone(answers, sent.selected, conditions, start)
     fate = [_fate(k, k in uploads, away, d > 0, struck) for k, away, d in zip(ids, left, sent.densities, strict=True)]
+    others: dict[str, float] = {}
+    for charge in CHARGES:
+        clock = replace(environment.clock, charge=charge)
+        begin = now + clock.scoring(sent, conditions, method.score.batches, now)
+        others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate)[1]
     in_time, seconds, answers = faults.wait(answers, fate)
     own = getattr(method.compress, "codec", None)
     codecs = TABLE if own is None else table_with(own)
@@ -98,7 +106,7 @@ def receive(
     took = dict(zip(ids, answers.tolist(), strict=True))
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
-    return Arrived(updates, took, over_the_air, seconds, events)
+    return Arrived(updates, took, over_the_air, seconds, events, others)
 
 
 def _fate(client: int, uploaded: bool, left: bool, expected: bool, struck: dict[int, str]) -> str | None:

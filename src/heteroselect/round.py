@@ -31,6 +31,7 @@ from heteroselect.state import Kept, State
 from heteroselect.streams import Streams
 from heteroselect.train import Turn, TwoSided
 from heteroselect.world import Environment, Event
+from heteroselect.world.clock import CHARGES
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
 
@@ -78,6 +79,7 @@ class Record:
     weights: list[float]
     bandwidth_mbps: list[float]
     seconds: float
+    seconds_by_charge: dict[str, float]
     bytes: Bytes
     tau: float | None
     theta: float
@@ -291,6 +293,10 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
     clock, uploads, losses = this.environment.clock, answers.uploads, seen.population.losses
     sent = replace(arrived.sent, calibrated=result.calibrated)
     beside = clock.beside(sent, seen.conditions, method.score.batches, seen.now, arrived.seconds)
+    waited, by_charge = seen.now - server.now, dict[str, float]()
+    for charge in CHARGES:
+        other, training = replace(clock, charge=charge), arrived.other_clocks[charge]
+        by_charge[charge] = training + other.beside(sent, seen.conditions, method.score.batches, seen.now, training)
     kept = [upload.report["memory"] for upload in uploads.values() if "memory" in upload.report]
     record = Record(
         round=t,
@@ -301,7 +307,8 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         densities=answers.densities.tolist(),
         weights=result.weights.tolist(),
         bandwidth_mbps=(seen.conditions.up[ids] / 1e6).tolist(),
-        seconds=seen.now - server.now + (arrived.seconds + beside),
+        seconds=waited + (arrived.seconds + beside),
+        seconds_by_charge={charge: waited + seconds for charge, seconds in by_charge.items()},
         bytes=sent.bytes(),
         tau=plan.cohort.tau,
         theta=plan.allocation.theta,

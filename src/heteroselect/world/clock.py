@@ -9,6 +9,9 @@ from heteroselect.arrays import Reals
 from heteroselect.conditions import VALUE_BITS, Conditions
 from heteroselect.world.ledger import LOSS_BYTES, Messages
 
+Charge = Literal["paper", "uplink", "everything"]
+CHARGES: tuple[Charge, ...] = ("paper", "uplink", "everything")
+
 
 @dataclass(frozen=True)
 class Clock:
@@ -19,7 +22,7 @@ class Clock:
     second at which the thing that is asked about begins, and matters where the rate of a link changes with time.
     """
 
-    charge: Literal["paper", "uplink", "everything"] = "paper"
+    charge: Charge = "paper"
     forward_share: float = 1 / 3
 
     def seconds(

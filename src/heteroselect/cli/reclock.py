@@ -1,0 +1,44 @@
+"""heteroselect reclock: the seconds of finished runs under another clock."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from heteroselect.cli.options import Json
+from heteroselect.cli.terminal import out
+
+
+def reclock(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders of runs that have ended.")],
+    charge: Annotated[str, typer.Option(help="paper, uplink or everything; see world.charge.")] = "everything",
+    as_json: Json = False,
+) -> None:
+    """Show the seconds of runs as another clock charges them; nothing is run again."""
+    from rich.table import Table
+
+    from heteroselect.runs import reclock as clocks
+
+    found = [clocks.reclock(folder, charge) for folder in folders]
+    if as_json:
+        typer.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
+        return
+    table = Table()
+    for head in ("run", "method", "ran with", f"s to target, {charge}", f"s in all, {charge}"):
+        table.add_column(head, justify="left" if head in ("run", "method", "ran with") else "right")
+    for one in found:
+        star = "*" if one.depends and one.ran_with != charge else ""
+        reached = "not reached" if one.seconds_to_target is None else f"{one.seconds_to_target:,.1f}{star}"
+        table.add_row(str(one.path), one.method, one.ran_with, reached, f"{one.total_seconds:,.1f}{star}")
+    out.print(table)
+    for one in found:
+        if one.depends and one.ran_with != charge:
+            out.print(
+                f"* {one.path}: what {' and '.join(one.depends)} decides depends on the clock; these are the rounds "
+                f"that were run under {one.ran_with}.",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )

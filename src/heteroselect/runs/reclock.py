@@ -1,0 +1,81 @@
+"""One run, three clocks: the seconds that a run would have taken under another way of charging.
+
+Every round notes its seconds by each clock (`seconds_by_charge`), so that nothing has to be run again. What a method
+decides may hang on the clock, though: then its rounds are those of the clock it ran with, and `depends` names these
+parts.
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.kinds import KINDS
+from heteroselect.runs.folder import CONFIG, read_rounds, read_summary
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Reclocked:
+    """A run under another clock. `seconds_to_target` is None where the target was not reached; `depends` names the
+    parts whose decisions hang on the clock."""
+
+    path: Path
+    method: str
+    ran_with: str
+    charge: str
+    seconds_to_target: float | None
+    total_seconds: float
+    depends: tuple[str, ...]
+
+
+def reclock(path: Path, charge: str) -> Reclocked:
+    """The seconds of a finished run, as charged otherwise."""
+    try:
+        config = tomllib.loads((path / CONFIG).read_text(encoding="utf-8"))
+        summary, lines = read_summary(path), read_rounds(path)
+    except (OSError, ValueError) as error:
+        raise HeteroSelectError(f"reclock: {path} is no folder of a run that has ended ({error}).") from error
+    if not all("seconds_by_charge" in line for line in lines):
+        raise HeteroSelectError(f"reclock: the run in {path} was made by a version that does not note other clocks.")
+    if lines and charge not in lines[0]["seconds_by_charge"]:
+        allowed = ", ".join(lines[0]["seconds_by_charge"])
+        raise HeteroSelectError(f"--charge: allowed are {allowed}, not {charge!r}.")
+    reached = summary["rounds_to_target"]
+    return Reclocked(
+        path,
+        str(summary["method"]),
+        str(config["world"]["charge"]),
+        charge,
+        None if reached is None else _seconds(lines[:reached], charge),
+        _seconds(lines, charge),
+        depends(config.get("method", {})),
+    )
+
+
+def depends(method: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parts of a method, as it is written down, that decide by links or by a ceiling which counts what is charged;
+    of a part from a user's file nothing is known, so that it is named too."""
+    found = []
+    for role, table in method.items():
+        if not isinstance(table, Mapping):
+            continue
+        kind = KINDS[role].get(table["kind"])
+        needs: Any = getattr(kind, "needs", frozenset())
+        by_links = kind is None or (isinstance(needs, frozenset) and "links" in needs)
+        if by_links or table.get("ceiling", "none") != "none" or (role, table["kind"]) in _BY_LINKS:
+            found.append(f"{role} {table['kind']}")
+    return tuple(found)
+
+
+_BY_LINKS = {("allocate", "flexcom"), ("allocate", "fedcg")}  # allocators are always given the links
+
+
+def _seconds(lines: Sequence[Line], charge: str) -> float:
+    total = 0.0
+    for line in lines:
+        total += line["seconds_by_charge"][charge]
+    return total
