@@ -18,7 +18,7 @@ def accuracy(outputs: Tensor, targets: Tensor) -> float:
 def client_accuracies(outputs: Tensor, targets: Tensor, labels: Sequence[Tensor], classes: int) -> list[float] | None:
     """Each client's accuracy on test data of its own label mix: Σ_c (its share of class c)·(accuracy on c).
 
-    Classes without a test example are left out; None where the outputs are not one number a class.
+    Classes without a test example are left out; None where the outputs are not one number per class.
     """
     if outputs.ndim != 2 or outputs.shape[1] != classes:
         return None

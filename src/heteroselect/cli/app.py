@@ -10,9 +10,11 @@ from heteroselect.cli.compare import compare
 from heteroselect.cli.data import data
 from heteroselect.cli.lists import methods, presets, settings
 from heteroselect.cli.paper import compare_log, replay
+from heteroselect.cli.reclock import reclock
 from heteroselect.cli.report import report
 from heteroselect.cli.run import resume, run
 from heteroselect.cli.show import show
+from heteroselect.cli.study import study
 from heteroselect.cli.terminal import err
 from heteroselect.errors import HeteroSelectError
 from heteroselect.version import __version__
@@ -25,7 +27,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for function in (run, resume, show, compare, report, replay, compare_log, data, presets, settings, methods):
+for function in (
+    run,
+    resume,
+    show,
+    compare,
+    study,
+    report,
+    reclock,
+    replay,
+    compare_log,
+    data,
+    presets,
+    settings,
+    methods,
+):
     app.command(cls=Command)(function)
 app.add_typer(typer.Typer(cls=Flower, help="Run on Flower, in its simulation or deployed."), name="flower")
 

@@ -1,5 +1,6 @@
 """heteroselect compare: methods and seeds under one clock, the table of their differences, and the page of all runs."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,7 +52,7 @@ def compare(
     if not (quiet or as_json):
         for text in dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought):
             note(text)
-    failed = _run(cells, path, threads=threads, quiet=quiet)
+    failed = run_cells(cells, path, threads=threads, quiet=quiet)
     cells = [cell for cell in cells if cell.method not in failed]
     if not cells:
         raise HeteroSelectError("compare: no method has come to its end.")
@@ -60,28 +61,32 @@ def compare(
     if as_json:
         typer.echo((path / "compare.json").read_text())
     elif not quiet:
-        _print(table)
+        print_table(table)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
     if failed:
         say(f"without {', '.join(sorted(failed))}, which did not come to an end")
         raise typer.Exit(1)
 
 
-def _run(cells: "Sequence[Cell]", path: Path, *, threads: int | None, quiet: bool) -> set[str]:
-    """Run all cells; returns the methods of those that failed."""
+def run_cells(
+    cells: "Sequence[Cell]", path: Path, *, threads: int | None, quiet: bool, minutes: float | None = None
+) -> set[str]:
+    """Run all cells, or as many as can be started in so many minutes; returns the rows of those that failed."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from heteroselect.runs import grid as grids
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
     live = err.is_terminal and not quiet
-    failed: set[str] = set()
+    failed, began = set[str](), time.monotonic()
     with terminable(), Progress(*columns, console=err, transient=True, disable=not live) as progress:
         task = progress.add_task("", total=sum(cell.config.last_round for cell in cells))
         for number, cell in enumerate(cells, 1):
             name = f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})"
             progress.update(task, description=name)
             before = cell.done
+            if not before and minutes is not None and time.monotonic() - began > 60 * minutes:
+                continue
             try:
                 status = grids.play_cell(cell, threads=threads, watch=lambda _: progress.advance(task), warn=say)
             except HeteroSelectError as error:
@@ -98,7 +103,7 @@ def _run(cells: "Sequence[Cell]", path: Path, *, threads: int | None, quiet: boo
     return failed
 
 
-def _print(table: "Sequence[Row]") -> None:
+def print_table(table: "Sequence[Row]") -> None:
     from rich.table import Table
 
     from heteroselect.methods.entry import STAR

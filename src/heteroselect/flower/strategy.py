@@ -72,7 +72,7 @@ class HeteroSelectStrategy(Strategy):
 
     def summary(self) -> None:
         config = self.config
-        print(f"{self.method.name}: {config.selected} of {config.clients} clients a round, {config.rounds} rounds")
+        print(f"{self.method.name}: {config.selected} of {config.clients} clients per round, {config.rounds} rounds")
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid

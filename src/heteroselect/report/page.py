@@ -25,7 +25,7 @@ _SECTIONS = {
     "bars": (
         "What it takes to reach the target",
         "Simulated seconds and megabytes sent by clients until the target was first reached: mean over the seeds that "
-        "reached it, with their range. “Values only” is the paper's count, 4 bytes a kept value; “real bytes” is the "
+        "reached it, with their range. “Values only” is the paper's count, 4 bytes per kept value; “real bytes” is the "
         "length of the payloads.",
     ),
     "score_parts": (

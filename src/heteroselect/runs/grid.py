@@ -159,18 +159,22 @@ def rows(cells: Sequence[Cell]) -> tuple[list[Row], list[Summary]]:
         key = cell.method, cell.seed
         found[key], lines[key] = read_summary(cell.path), read_rounds(cell.path)
     names, seeds = list(dict.fromkeys(c.method for c in cells)), list(dict.fromkeys(c.seed for c in cells))
-    for (_, seed), summary in found.items():
-        first, mine = found[names[0], seed], lines[summary["method"], seed]
+    for (name, seed), summary in found.items():
+        first, mine = found.get((names[0], seed)), lines[name, seed]
+        summary["row"] = name
         summary["down_megabytes"] = summary["bytes_down"] / 1e6
         summary["scoring_megabytes"] = summary["bytes_scoring"] / 1e6
-        summary["accuracy_at_equal_bytes"] = accuracy_at(mine, "bytes_up", first["bytes_up"])
-        summary["accuracy_at_equal_seconds"] = accuracy_at(mine, "seconds", first["total_seconds"])
+        for kind, budget in (("bytes", "bytes_up"), ("seconds", "total_seconds")):
+            column = "bytes_up" if kind == "bytes" else "seconds"
+            at = None if first is None else accuracy_at(mine, column, first[budget])
+            summary[f"accuracy_at_equal_{kind}"] = at
     table = []
     for name in names:
-        runs = [found[name, seed] for seed in seeds]
+        shared = [seed for seed in seeds if (name, seed) in found and (names[0], seed) in found]
+        runs = [found[name, seed] for seed in seeds if (name, seed) in found]
         pairs = [
             (found[name, seed]["final_accuracy"], found[names[0], seed]["final_accuracy"])
-            for seed in seeds
+            for seed in shared
             if name != names[0]
         ]
         table.append(
@@ -269,11 +273,20 @@ def markdown(table: Sequence[Row], command: str) -> str:
     return "\n".join(["\n".join(notes), "", *lines, ""])
 
 
-def write(cells: Sequence[Cell], out: Path, command: str) -> list[Row]:
-    """compare.md, compare.csv and compare.json."""
+def latex(table: Sequence[Row]) -> str:
+    """The table for a paper, with the rules of booktabs."""
+    escaped = str.maketrans({"%": r"\%", "_": r"\_", "&": r"\&", "±": r"$\pm$", "−": "--"})
+    rows = [heads(), *(cells_of(row) for row in table)]
+    head, *body = (" & ".join(cell.translate(escaped) for cell in row) + r" \\" for row in rows)
+    first, last = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", r"\end{tabular}"
+    return "\n".join([first, r"\toprule", head, r"\midrule", *body, r"\bottomrule", last, ""])
+
+
+def write(cells: Sequence[Cell], out: Path, command: str, stem: str = "compare") -> list[Row]:
+    """The table as Markdown, CSV, JSON and LaTeX."""
     table, runs = rows(cells)
     text = io.StringIO()
-    fields = ["method", "seed", "reconstruction", "status", "model_sha256", *COLUMNS]
+    fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *COLUMNS]
     writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(runs)
@@ -283,9 +296,10 @@ def write(cells: Sequence[Cell], out: Path, command: str) -> list[Row]:
         "table": [{**vars(row), "label": row.label} for row in table],
     }
     with for_people(out):
-        write_whole(out / "compare.md", markdown(table, command).encode())
-        write_whole(out / "compare.csv", text.getvalue().encode())
-        write_whole(out / "compare.json", (json.dumps(_no_nan(content), indent=1, allow_nan=False) + "\n").encode())
+        write_whole(out / f"{stem}.md", markdown(table, command).encode())
+        write_whole(out / f"{stem}.csv", text.getvalue().encode())
+        write_whole(out / f"{stem}.tex", latex(table).encode())
+        write_whole(out / f"{stem}.json", (json.dumps(_no_nan(content), indent=1, allow_nan=False) + "\n").encode())
     return table
 
 

@@ -184,11 +184,11 @@ def _rounds(
 
 @contextmanager
 def undivided() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait until the end of the block: server, clients and log change together or not at all."""
+    """Signals to end wait until the end of the block: server, clients and log change together or not at all."""
     caught: list[tuple[int, FrameType | None]] = []
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():  # no other thread is interrupted
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if callable(signal.getsignal(number)):
                 before[number] = signal.signal(number, lambda one, frame: caught.append((one, frame)))
     try:

@@ -1,0 +1,152 @@
+"""A study: a TOML file that names a preset, rows, seeds and axes to cross; and the grid of runs that it stands for.
+
+    preset = "mnist"
+    seeds = [42, 43]
+    [settings]
+    rounds = 50
+    [[row]]
+    method = "fedavg"
+    [[row]]
+    name = "no score"
+    method = "heteroselect"
+    settings = { "method.select.kind" = "uniform" }
+    [cross]
+    "method.compress.kind" = ["none", "topk"]
+
+A study that cannot be understood is refused before its first run. A pair of a cross that cannot work is left out, with
+the reason.
+"""
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.runs.folder import CONFIG, finished, read_summary
+from heteroselect.runs.grid import Cell
+from heteroselect.settings.config import flatten, load
+from heteroselect.settings.schema import Config, Group, PaperRow
+
+
+class RowTable(Group):
+    """A row of a study: a method with settings that differ, under a name of its own."""
+
+    method: str
+    name: str = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    seeds: tuple[int, ...] = ()
+    paper: tuple[PaperRow, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return self.name or self.method
+
+
+class Study(Group):
+    """What a study's file says."""
+
+    row: tuple[RowTable, ...]
+    title: str = ""
+    preset: str = "mnist"
+    seeds: tuple[int, ...] = (42,)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    cross: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The runs of a study, seed by seed, and the pairs of its cross that were refused, with the reason."""
+
+    cells: list[Cell]
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def read(path: Path) -> Study:
+    """The study in a file, or one sentence about what is wrong with it."""
+    try:
+        study = Study.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise HeteroSelectError(f"study: {path} cannot be read ({error.strerror}).") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise HeteroSelectError(f"study: {path}: {where}: {first['msg'].lower()}.") from error
+    except ValueError as error:
+        raise HeteroSelectError(f"study: {path} is not valid TOML ({error}).") from error
+    labels = [row.label for row in study.row]
+    if not labels or len(set(labels)) < len(labels):
+        raise HeteroSelectError(f"study: {path}: row: allowed are one or more rows, each with a name of its own.")
+    return study
+
+
+def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path] = ()) -> Planned:
+    """All runs, each in its folder below `out`; one that is finished in a folder below `also` is taken from there."""
+    known = [row.label for row in study.row]
+    for name in only:
+        if name not in known:
+            raise HeteroSelectError(f"--only: allowed are {', '.join(known)}, not {name!r}.")
+    cells: list[Cell] = []
+    refused: dict[str, str] = {}
+    there = list(_finished(also))
+    seeds = sorted({seed for row in study.row for seed in row.seeds or study.seeds})
+    for seed, row in itertools.product(seeds, study.row):
+        if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
+            continue
+        for label, settings in _crossed(row, study.cross):
+            changes = {**flatten(study.settings), **flatten(row.settings), **settings, "seed": seed}
+            try:
+                loaded = load(study.preset, method=row.method, changes=changes, shared_data=len(study.row) > 1)
+            except HeteroSelectError as error:
+                if not study.cross:
+                    raise HeteroSelectError(f"study: row {label}: {error}") from error
+                refused[label] = str(error)
+                continue
+            own = out / label.replace("/", "-") / f"seed-{seed}"
+            path = next((folder for folder, config in there if _same(config, loaded.config)), own)
+            cells.append(Cell(label, seed, loaded, path))
+    return Planned(cells, refused)
+
+
+def estimate(cells: Sequence[Cell]) -> tuple[list[Cell], float | None]:
+    """The runs that are left, and the seconds that they would take at the pace of those that are there."""
+    left, paces = [cell for cell in cells if not cell.done], []
+    for cell in cells:
+        if cell.done:
+            summary = read_summary(cell.path)
+            paces.append(summary["wall_seconds"] / max(1, summary["rounds_run"]))
+    if not paces:
+        return left, None
+    return left, sum(cell.config.last_round for cell in left) * sum(paces) / len(paces)
+
+
+def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The row once for each combination of the axes, with a label that names it."""
+    for values in itertools.product(*cross.values()):
+        label = ", ".join([row.label, *map(str, values)])
+        yield label, dict(zip(cross, values, strict=True))
+
+
+def _finished(folders: Sequence[Path]) -> Iterator[tuple[Path, Config]]:
+    for folder in folders:
+        for file in sorted(folder.rglob(CONFIG)):
+            if finished(file.parent):
+                try:
+                    yield file.parent, Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+                except ValueError:  # of another version
+                    continue
+
+
+def _same(one: Config, other: Config) -> bool:
+    """Whether two configurations give the same run: all but what is only shown, and where things lie."""
+    return _deciding(one) == _deciding(other)
+
+
+def _deciding(config: Config) -> dict[str, Any]:
+    tables = config.model_dump(exclude={"paper", "simulate"})
+    tables["data"].pop("dir", None)
+    return tables

@@ -1,0 +1,118 @@
+"""Studies: files that stand for grids of runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from heteroselect.runs.study import estimate, plan, read
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = """
+preset = "mnist"
+seeds = [1, 2]
+
+[settings]
+clients = 8
+selected = 3
+rounds = 2
+method.train.steps = 2
+target = 0.1
+
+[[row]]
+method = "fedavg"
+
+[[row]]
+name = "no score"
+method = "heteroselect"
+seeds = [1]
+settings = { "method.select.kind" = "uniform", "method.weigh.kind" = "uniform" }
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def call(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_rows_have_their_own_seeds_and_settings(small: Path) -> None:
+    cells = plan(read(small), Path("out")).cells
+    assert [(cell.method, cell.seed) for cell in cells] == [("fedavg", 1), ("no score", 1), ("fedavg", 2)]
+    assert cells[1].config.method["select"]["kind"] == "uniform"
+    assert cells[1].config.method["allocate"]["kind"] == "score"
+    assert cells[0].path == Path("out/fedavg/seed-1")
+
+
+def test_it_runs_what_is_missing_and_nothing_twice(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    before = call("study", small, "--out", out, "--dry-run")
+    assert "3 of 3 runs are left." in before.output
+    first = call("study", small, "--out", out, "--only", "fedavg", "--quiet")
+    assert first.exit_code == 0, first.output
+    between = call("study", small, "--out", out, "--dry-run")
+    assert "no score, seed 1: 2 rounds" in between.output
+    assert "1 of 3 runs are left, about 0 minutes" in between.output
+    made = {path: path.stat().st_mtime_ns for path in out.rglob("summary.json")}
+    assert call("study", small, "--out", out, "--quiet").exit_code == 0
+    assert all(path.stat().st_mtime_ns == when for path, when in made.items())
+    table = json.loads((out / "small.json").read_text())["table"]
+    assert [row["method"] for row in table] == ["fedavg", "no score"]
+    assert (out / "small.tex").read_text().startswith("\\begin{tabular}")
+    assert {"small.md", "small.csv", "report.html"} <= {path.name for path in out.iterdir()}
+
+
+def test_equal_runs_of_other_studies_are_taken(small: Path, tmp_path: Path) -> None:
+    assert call("study", small, "--out", tmp_path / "one", "--only", "fedavg", "--quiet").exit_code == 0
+    planned = plan(read(small), tmp_path / "two", also=[tmp_path / "one"])
+    left, seconds = estimate(planned.cells)
+    assert [cell.method for cell in left] == ["no score"]
+    assert seconds is not None
+    assert planned.cells[0].path == tmp_path / "one" / "fedavg" / "seed-1"
+
+
+def test_axes_are_crossed_and_refused_pairs_have_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "crossed.toml"
+    axes = '"method.compress.kind" = ["topk", "drive"]\n"method.memory.kind" = ["none", "error"]\n'
+    path.write_text(f'[[row]]\nmethod = "fedavg"\n[cross]\n{axes}')
+    planned = plan(read(path), tmp_path)
+    assert [cell.method for cell in planned.cells] == [
+        "fedavg, topk, none",
+        "fedavg, topk, error",
+        "fedavg, drive, none",
+    ]
+    assert "memory none only" in planned.refused["fedavg, drive, error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("preset = ", "not valid TOML"),
+        ('preset = "mnist"', "row: field required"),
+        ('[[row]]\nmethod = "fedavg"\n[[row]]\nmethod = "fedavg"', "a name of its own"),
+        ('[[row]]\nmethod = "fedavg"\ncolour = "red"', "colour"),
+        ('[[row]]\nmethod = "nonsense"', "row nonsense: method: no method"),
+    ],
+)
+def test_a_study_that_cannot_be_understood_is_refused_before_the_first_run(tmp_path, text, sentence) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(HeteroSelectError, match=sentence):
+        plan(read(path), tmp_path)
+
+
+def test_the_control_of_table_1_keeps_the_schedule_and_the_ceiling_of_the_paper() -> None:
+    cells = {
+        cell.method: cell.config.method for cell in plan(read(ROOT / "studies" / "table1.toml"), Path("out")).cells
+    }
+    control, whole = cells["control without the score"], cells["heteroselect"]
+    assert {role for role in control if control[role] != whole[role]} == {"select", "allocate", "weigh"}
+    assert {**control["allocate"], "kind": "score"} == whole["allocate"]
