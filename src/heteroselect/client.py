@@ -20,9 +20,10 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Loss
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method, naming
+from heteroselect.part import SettingError
 from heteroselect.state import Kept, State
 from heteroselect.streams import Draws, Streams, drawing_from
-from heteroselect.train import Job, TwoSided
+from heteroselect.train import Job, Trained, TwoSided
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class Client:
         with self._randomness(order.round, model, task):
             with naming("train"):
                 trained = method.train.run(model, job)
+                if not isinstance(trained, Trained):
+                    raise SettingError("", f"allowed is a Trained as the answer of run, not {type(trained).__name__}")
             learnt = self.learnt(order, start, model, trained.report(), job.shared)
             return self.answer(learnt, model, batches, task, method, state)
 

@@ -226,7 +226,9 @@ def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
             yield Conflict(role, "score", f"{kinds[role]} goes by a score; allowed with it is a score that is not none")
         required: Mapping[str, Sequence[str]] = getattr(part, "requires", {})
         for other, names in required.items():
-            if kinds[other] not in names:
+            if other not in kinds:
+                yield Conflict(role, role, f"{kinds[role]} requires a role {other!r}, which there is not")
+            elif kinds[other] not in names:
                 text = f"{kinds[role]} is allowed with {other} {' or '.join(names)} only, not {kinds[other]}"
                 yield Conflict(role, other, text)
         reason = part.fits(parts) if hasattr(part, "fits") else None
@@ -257,7 +259,7 @@ def needs_of(part: object) -> frozenset[str]:
 
 def kind_of(part: object) -> str:
     """The name of a part's kind; of a user's own part, its class."""
-    return str(getattr(part, "kind", None) or f"own:{type(part).__name__}")
+    return str(vars(type(part)).get("kind") or f"own:{type(part).__name__}")
 
 
 def _sketches(parts: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -272,3 +274,5 @@ def naming(role: str) -> Iterator[None]:
     except SettingError as error:
         key = f"method.{role}.{error.name}" if error.name else f"method.{role}"
         raise HeteroSelectError(f"{key}: {error.text.rstrip('.')}.") from error
+    except ValueError as error:
+        raise HeteroSelectError(f"method.{role}: {error}.") from error

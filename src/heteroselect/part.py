@@ -123,7 +123,7 @@ def check(part: object) -> None:
 
 def values(part: object) -> dict[str, Any]:
     """The settings of a part, as they are."""
-    return {name: getattr(part, name) for name in declared(type(part))}
+    return {name: one.checked(getattr(part, name)) for name, one in declared(type(part)).items()}
 
 
 _NO = object()

@@ -30,7 +30,7 @@ from heteroselect.select import Cohort, Outcome, SendAll, Situation, among, chec
 from heteroselect.state import Kept, State
 from heteroselect.streams import Streams
 from heteroselect.train import Turn, TwoSided
-from heteroselect.world import Environment, Event
+from heteroselect.world import Environment, Event, refuse_bad_conditions
 from heteroselect.world.clock import CHARGES
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
@@ -330,7 +330,8 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         if hasattr(part, "learn"):
             state[role] = part.learn(state.get(role, {}), outcome)
     reports = {k: {**uploads[k].report, "seconds": arrived.took[k]} for k in arrived.updates}
-    population = seen.population.selected(ids, t).reported_by(reports)
+    nobody = np.full(len(losses), np.nan)  # losses are of one model, and that has just changed
+    population = replace(seen.population, losses=nobody).selected(ids, t).reported_by(reports)
     after = Server(
         result.model, population, {r: one for r, one in state.items() if one}, t, server.now + record.seconds
     )
@@ -345,6 +346,7 @@ def wait_for_clients(this: Round, losses: Callable[[], Reals]) -> tuple[Conditio
     while True:
         clients = len(this.server.population)
         found = environment.world.conditions(this.number, now, clients, losses, this.streams)
+        refuse_bad_conditions(found, clients)
         if found.available.any():
             break
         if not now < found.changes < np.inf:

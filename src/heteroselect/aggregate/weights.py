@@ -91,7 +91,7 @@ class ByShare:
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""
-        select, again = parts["select"], parts["choose"].kind != "none"
+        select, again = parts["select"], getattr(parts["choose"], "kind", "") != "none"
         # of a user's own selector it is known only once it has answered
         if again or getattr(select, "shares", not hasattr(select, "kind")):
             return None

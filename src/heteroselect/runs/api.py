@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tomllib
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -132,21 +133,41 @@ def resume(
     refuse_other_versions(path)
     refuse_changes(settings or {})
     loaded = load(path / CONFIG, method=method, changes=settings)
+    if loaded.method.name != read_name(path):
+        raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
+    refuse_another_method(path, loaded.config.method)
     if finished(path):
-        Checkpoints(path).clear()  # where a kill came between the end and the tidying up
-        shutil.rmtree(path / STORE, ignore_errors=True)
-        return Result(loaded.config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+        return _read(path, loaded.config)
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     device = choose_device(device)
     threads = choose_threads(threads, device)
     experiment = prepare(loaded, device=device, **own)
-    if experiment.method.name != read_name(path):
-        raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
     with locked(path):
+        if finished(path):  # by another process, while this one made itself ready
+            return _read(path, loaded.config)
         found = find_latest(experiment, path, warn or _warn)
         opened = RunFolder.reopen(path, len(found[0].lines))
         return play(experiment, opened, threads=threads, device=device, watch=watch, found=found)
+
+
+def _read(path: Path, config: Config) -> Result:
+    """A run that has come to its end, from its folder."""
+    Checkpoints(path).clear()  # where a kill came between the end and the tidying up
+    shutil.rmtree(path / STORE, ignore_errors=True)
+    return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+
+
+def refuse_another_method(path: Path, table: Mapping[str, Any]) -> None:
+    """A run goes on with the parts it began with; only the place of a user's file may be another."""
+    before = tomllib.loads((path / CONFIG).read_text(encoding="utf-8"))["method"]
+    for role, written in before.items():
+        now = table.get(role)
+        if isinstance(written, Mapping) and isinstance(now, Mapping) and is_path(str(written["kind"])):
+            names = [str(one["kind"]).rpartition(":")[2] for one in (written, now)]
+            written, now = ({**one, "kind": name} for one, name in zip((written, now), names, strict=True))
+        if written != now and role not in ("name", "source"):
+            raise HeteroSelectError(f"method.{role}: the run in {path} was begun with another; allowed is that one.")
 
 
 def _warn(text: str) -> None:

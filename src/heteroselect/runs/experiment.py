@@ -52,6 +52,8 @@ class Experiment:
     metric: Metric
     environment: Environment
     streams: Streams
+    own: tuple[str, ...] = ()
+    """What of world, loss and metric the user handed over; a run goes on only with the same."""
 
     def clients(self) -> list[Client]:
         """The clients as they are before the first round, with nothing remembered."""
@@ -76,6 +78,9 @@ def prepare(
     """Everything that a run needs, made from its settings and from what the user handed over."""
     config, method = loaded.config, loaded.method
     streams = Streams(config.seed)
+    own = tuple(name for name, one in {"world": world, "loss": loss, "metric": metric}.items() if one is not None)
+    if world is not None:
+        config = config.model_copy(update={"world": config.world.model_copy(update={"links": "own"}), "paper": ()})
     config, federation = _federation(config, streams, data, test)
     if federation.classes is None and (loss is None or metric is None):
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
@@ -93,6 +98,7 @@ def prepare(
         metric=metric or accuracy,
         environment=environment_of(config, method, flat.layout.size, streams, world),
         streams=streams,
+        own=own,
     )
 
 
@@ -211,6 +217,8 @@ def environment_of(
 def drawn_world(config: Config) -> DrawnWorld:
     """Links and devices as the settings have them: drawn, or measured at every upload."""
     settings = config.world
+    if settings.links == "own":
+        raise HeteroSelectError('world.links: "own" is a world handed over in Python; hand it over again (world=…).')
     low, high = settings.bandwidth_min_mbps, settings.bandwidth_max_mbps
     measured = settings.links == "measured"
     return DrawnWorld(

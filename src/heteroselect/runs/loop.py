@@ -1,5 +1,6 @@
 """The rounds of a run, one after the other, and what is written of them."""
 
+import math
 import platform
 import shutil
 import signal
@@ -196,8 +197,8 @@ def undivided() -> Iterator[None]:
     finally:
         for held, handler in before.items():
             signal.signal(held, handler)
-        for held, frame in caught[:1]:
-            before[held](held, frame)
+    for held, frame in caught[:1]:  # not after an error: what broke in the middle must not be saved
+        before[held](held, frame)
 
 
 @contextmanager
@@ -222,6 +223,8 @@ def _line(record: Record, now: float) -> Line:
     """A line of rounds.jsonl; `now` is the simulated second after the round."""
     fields = dict(vars(record))
     traffic = fields.pop("bytes")
+    fields["scores"] = [score if math.isfinite(score) else None for score in record.scores]
+    fields["score_parts"] = {name: mean if math.isfinite(mean) else None for name, mean in record.score_parts.items()}
     fields["events"] = [vars(event) for event in record.events]
     fields["cumulative_seconds"] = now
     return fields | {f"bytes_{kind}": amount for kind, amount in vars(traffic).items()}

@@ -51,7 +51,7 @@ class Progress:
             uploads = Uploads(DiskStore(kept.folder / "uploads", 0), cells)
         server = replace(server, population=replace(server.population, uploads=uploads))
         origin = hashlib.sha256(experiment.method.name.encode() + server.weights.sha256().encode())
-        origin.update(server.population.sizes.tobytes())
+        origin.update(server.population.sizes.tobytes() + " ".join(experiment.own).encode())
         return Progress(server, kept, uploads, cells, origin=origin.hexdigest())
 
     def save(self, checkpoints: Checkpoints, changed: set[int]) -> None:
@@ -66,7 +66,8 @@ class Progress:
             raise DamagedError(f"{len(lines)} of {round} rounds are left in the log")
         if found.facts.get("origin") != self.origin:
             raise HeteroSelectError(
-                "resume: the checkpoint is of another experiment; allowed are the model, data and method of its run."
+                "resume: the checkpoint is of another experiment; allowed are the model, data, method, world, "
+                "loss and metric of its run."
             )
         try:
             server = restored(self.server, found.server, round)

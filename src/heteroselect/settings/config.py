@@ -59,11 +59,19 @@ def load(
     flat, given = flatten(_tables(source)), flatten(changes or {})
     _refuse_old(flat)
     written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
+    for name in (flat.get("method"), given.get("method")):
+        if name is not None:
+            raise HeteroSelectError(f"method: allowed is a group of settings, not {name!r}; a name is method.name.")
     theirs, mine = _of_method(flat), _of_method(given)
     given_name = mine.pop("name", None)
+    if given_name is not None and method is not None:
+        raise HeteroSelectError(
+            f"method.name: there is a method already; allowed is one of the two, not {given_name!r}."
+        )
     method = given_name if method is None else method
     named, base, more = _base(method, theirs)
-    if written and named != theirs.get("name", named):
+    same = written and named == theirs.get("name", named)
+    if written and not same:
         before = methods.REGISTRY[str(theirs["name"])].settings if theirs["name"] in methods.REGISTRY else {}
         flat, theirs = {key: value for key, value in flat.items() if key not in before}, {}
     theirs.pop("name", None)
@@ -75,7 +83,7 @@ def load(
     chosen = changed(base, *layers, given=mine if written else {**theirs, **mine})
     if shared_data:
         more = {key: value for key, value in more.items() if not key.startswith("data.")}
-    settings = {**flat, **more} if method is not None else {**more, **flat}
+    settings = {**more, **flat} if method is None or same else {**flat, **more}
     table = {
         **chosen.table,
         **({"source": own.digest(method)} if isinstance(method, str) and own.is_path(method) else {}),
@@ -133,7 +141,8 @@ def _name_again(theirs: dict[str, Any], mine: dict[str, Any]) -> None:
     for key, kind in [(key, kind) for key, kind in theirs.items() if key.endswith(".kind") and own.is_path(str(kind))]:
         if key not in mine:
             raise HeteroSelectError(
-                f"method.{key}: {kind} is code of your own; name its file again, --set method.{key}=FILE.py:NAME."
+                f"method.{key}: {kind} is code of your own; name its file again, --set method.{key}=FILE.py:NAME "
+                "(in Python, settings=…)."
             )
         if own.is_path(str(mine[key])):
             theirs[key] = mine.pop(key)

@@ -127,8 +127,8 @@ def _of_kind(role: str, kind: Any, present: Any) -> Any:
     if own.is_path(str(kind)):
         with naming(role):
             made = own.part(str(kind), f"method.{role}.kind")
-    elif kind in KINDS[role]:
-        made = KINDS[role][kind]()
+    elif str(kind) in KINDS[role]:
+        made = KINDS[role][str(kind)]()
     elif str(kind).startswith("own:"):
         raise HeteroSelectError(
             f"method.{role}.kind: {kind} is a part of your own; hand it over again (method=…), or name its file, "

@@ -92,8 +92,9 @@ class FaultSettings(Group):
 
 
 class WorldSettings(Group):
-    links: Literal["drawn", "measured"] = "drawn"
-    """uplinks drawn as below, or measured at every upload (on SuperNodes of Flower only)"""
+    links: Literal["drawn", "measured", "own"] = "drawn"
+    """uplinks drawn as below, or measured at every upload (on SuperNodes of Flower only); own is a world handed over in
+    Python, which decides on links and devices alone"""
     links_keep: BelowOne = 0.5
     """what the estimate of a measured link keeps at each new measurement"""
     bandwidth_min_mbps: Positive = 1.0

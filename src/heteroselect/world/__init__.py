@@ -8,7 +8,7 @@ from heteroselect.world.faults import Event, Faults
 from heteroselect.world.links import Links, MeasuredLinks
 from heteroselect.world.read import read_intervals, read_link_trace
 from heteroselect.world.traces import LinkTrace, Rates, TracedLinks
-from heteroselect.world.world import Environment, World, measured_links, typical
+from heteroselect.world.world import Environment, World, measured_links, refuse_bad_conditions, typical
 
 __all__ = [
     "Availability",
@@ -30,6 +30,7 @@ __all__ = [
     "measured_links",
     "read_intervals",
     "read_link_trace",
+    "refuse_bad_conditions",
     "time_budget",
     "typical",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from heteroselect.arrays import Reals
 from heteroselect.conditions import Conditions
+from heteroselect.errors import HeteroSelectError
 from heteroselect.world.clock import Clock
 from heteroselect.world.faults import Faults
 from heteroselect.world.links import MeasuredLinks
@@ -53,6 +54,7 @@ def typical(world: World, clients: int, streams: "Streams") -> tuple[float, floa
     if isinstance(world, _Typical):
         return world.typical(clients, streams)
     found = world.conditions(1, 0.0, clients, lambda: np.ones(clients), streams)
+    refuse_bad_conditions(found, clients)
     return float(found.up.mean()), float(found.step_seconds.mean())
 
 
@@ -64,3 +66,16 @@ def measured_links(world: World) -> MeasuredLinks | None:
         inner = inner.world
     links = getattr(inner, "uplinks", None)
     return links if isinstance(links, MeasuredLinks) else None
+
+
+def refuse_bad_conditions(found: object, clients: int) -> None:
+    """A world may be anybody's: what it answers is looked at before it is used."""
+    if not isinstance(found, Conditions):
+        raise HeteroSelectError(f"world: allowed are Conditions as its answer, not {type(found).__name__}.")
+    for name in ("up", "down", "step_seconds", "available"):
+        array = np.asarray(getattr(found, name))
+        if array.shape != (clients,):
+            raise HeteroSelectError(f"world: {name} must have one entry for each of {clients} clients.")
+        low = 0.0 if name in ("step_seconds", "available") else np.nextafter(0.0, 1.0)
+        if not (np.isfinite(array).all() and (array >= low).all()):
+            raise HeteroSelectError(f"world: {name} must be finite and {'≥' if low == 0 else '>'} 0 for every client.")
