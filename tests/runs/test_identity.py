@@ -126,6 +126,15 @@ def interrupted(reached: list[bool], error: Exception | None = None) -> None:
             raise error
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as on a terminal: a process that was started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_waits_for_the_end_and_is_not_delivered_after_an_error():
     reached: list[bool] = []
     with pytest.raises(KeyboardInterrupt):
