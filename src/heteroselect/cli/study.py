@@ -35,8 +35,10 @@ def study(
     found = studies.read(file)
     if data_dir is not None:
         found = found.model_copy(update={"settings": {**found.settings, "data.dir": str(data_dir)}})
-    path = out_dir or Path("studies") / "runs" / file.stem
+    path = out_dir or Path("runs") / file.stem
     planned = studies.plan(found, path, only or [], also or [])
+    if found.title and not quiet:
+        note(found.title)
     left, seconds = studies.estimate(planned.cells)
     for label, reason in planned.refused.items():
         note(f"left out: {label}: {reason}")

@@ -20,7 +20,7 @@ the reason.
 import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,8 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
                     raise HeteroSelectError(f"study: row {label}: {error}") from error
                 refused[label] = str(error)
                 continue
+            if row.paper:
+                loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
             own = out / label.replace("/", "-") / f"seed-{seed}"
             path = next((folder for folder, config in there if _same(config, loaded.config)), own)
             cells.append(Cell(label, seed, loaded, path))
