@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import heteroselect
 from heteroselect.flat import FlatModel
 from heteroselect.simulate import engine
-from heteroselect.simulate.together import Together
+from heteroselect.simulate.together import Together, add_within_products
 
 pytestmark = pytest.mark.slow  # pairs of whole runs
 
@@ -120,6 +121,30 @@ def test_gradients_are_those_of_single_models():
         assert torch.allclose(model.gradient, cohort.gradient[row], atol=1e-6)
         assert torch.allclose(loss, losses[row])
     assert not torch.allclose(cohort.gradient[0], cohort.gradient[1], atol=1e-3)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_linear_layer_is_one_operator_with_its_bias(count):
+    """As it is in a single model: a sum after the product has other last bits on some processors."""
+    module = nn.Linear(784, 10)
+
+    def rows(weight, bias, x):
+        return torch.func.vmap(lambda w, b, x: nn.functional.linear(x, w, b))(weight, bias, x)
+
+    weight, bias = (torch.stack([one.detach() + row for row in range(count)]) for one in module.parameters())
+    x = torch.rand(count, 32, 784)
+    traced = make_fx(rows)(weight, bias, x)
+    add_within_products(traced)
+    assert "baddbmm" in traced.code
+    assert "add.Tensor" not in traced.code
+    single = torch.stack([torch.addmm(b, one, w.t()) for w, b, one in zip(weight, bias, x, strict=True)])
+    assert torch.allclose(traced(weight, bias, x), single, atol=1e-5)
+
+
+def test_a_sum_of_something_else_stays_a_sum():
+    traced = make_fx(lambda x, y: (x + y, x + 1, torch.bmm(x, y).sum() + x))(*torch.rand(2, 3, 4, 4))
+    add_within_products(traced)
+    assert traced.code.count("add.Tensor") == 3
 
 
 class Unbatchable(nn.Module):

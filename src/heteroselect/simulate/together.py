@@ -12,6 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 from torch.func import functional_call, grad_and_value, vmap
+from torch.fx import GraphModule, Node
 
 from heteroselect.flat import FlatModel, Loss, shaped
 
@@ -83,6 +84,7 @@ class Together:
             return value, outputs if self.exact else value
 
         plain = make_fx(vmap(grad_and_value(one, has_aux=True)))(self._parameters, x, y)
+        add_within_products(plain)
 
         def flat(*inputs: Tensor) -> tuple[Tensor, ...]:
             gradients, (_, last) = plain(list(inputs[:-2]), *inputs[-2:])
@@ -97,3 +99,23 @@ class Together:
         except (AttributeError, RuntimeError):
             return flat
         return traced
+
+
+def add_within_products(traced: GraphModule) -> None:
+    """Make one operator of a bias and the product added to it, as a linear layer of a single model has it: some
+    processors' kernels begin with the bias instead of adding it at the end, which gives other bits."""
+    aten = torch.ops.aten
+    for node in list(traced.graph.nodes):
+        if node.target != aten.add.Tensor or node.kwargs or not isinstance(node.args[1], Node):
+            continue
+        bias, viewed = node.args
+        product = viewed
+        while product.target in (aten.view.default, aten._unsafe_view.default) and len(product.users) == 1:
+            product = product.args[0]
+        whole = product.target == aten.bmm.default and len(product.users) == 1
+        if whole and product.meta["val"].shape == viewed.meta["val"].shape:
+            with traced.graph.inserting_before(node):
+                together = traced.graph.call_function(aten.baddbmm.default, (bias, *product.args))
+            node.replace_all_uses_with(together)
+    traced.graph.eliminate_dead_code()
+    traced.recompile()
