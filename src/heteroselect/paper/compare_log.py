@@ -111,27 +111,22 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def draw(mine: Mapping[str, Series], logs: Mapping[str, Mapping[str, Series]], path: Path) -> None:
     """All quantities over the rounds of the run, the logs behind it in grey."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib import rc_context  # it takes a second to import
     from matplotlib.figure import Figure
 
+    from heteroselect.report.figure import OURS, STYLE, save
+    from heteroselect.report.style import QUIET
+
     last = max(mine["test_acc"])
-    # a fixed salt and no date: the same run gives the same file
-    with rc_context(
-        {"svg.hashsalt": "heteroselect", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
-    ):
+    with rc_context(STYLE):
         figure = Figure(figsize=(11, 2.6), layout="constrained")
-        FigureCanvasAgg(figure)
         for axis, quantity in zip(figure.subplots(1, len(QUANTITIES)), QUANTITIES, strict=True):
             for style, (name, log) in zip(("-", "--", ":", "-."), logs.items(), strict=False):
                 series = {t: value for t, value in log[quantity.key].items() if t <= last}
-                axis.plot(list(series), list(series.values()), color="#8a8f98", ls=style, label=name)
-            axis.plot(list(mine[quantity.key]), list(mine[quantity.key].values()), color="#1f5fa8", label="this run")
+                axis.plot(list(series), list(series.values()), color=QUIET, ls=style, label=name)
+            axis.plot(list(mine[quantity.key]), list(mine[quantity.key].values()), color=OURS, label="this run")
             axis.set_title(quantity.name, fontsize=9)
             axis.set_xlabel("round")
             if quantity is QUANTITIES[0]:
                 axis.legend(frameon=False, fontsize=7)
-        try:
-            figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
-        except OSError as error:
-            raise HeteroSelectError(f"--out: {path} cannot be written ({error.strerror}).") from error
+        save(figure, path, "--out")

@@ -102,7 +102,7 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
     points. Nothing is extrapolated: a mean over fewer seeds than the rest would jump where one ends.
     """
     if not curves or any(len(curve.x) == 0 for curve in curves):
-        return Band(*(np.empty(0) for _ in range(4)))
+        return Band(*[np.empty(0)] * 4)
     first = curves[0].x
     if all(np.array_equal(curve.x, first) for curve in curves):
         grid = first
@@ -113,8 +113,6 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
         if len(grid) > points:
             grid = np.linspace(start, end, points)
     read = np.array([np.interp(grid, curve.x, curve.y) for curve in curves])
-    if read.shape[1] == 0:
-        return Band(*(np.empty(0) for _ in range(4)))
     return Band(grid, read.mean(axis=0), read.min(axis=0), read.max(axis=0))
 
 

@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,11 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.report import curves
 from heteroselect.report.compared import RECONSTRUCTED, target_bars, uniform_curves
-from heteroselect.report.curves import Band
 from heteroselect.report.load import Comparison
 from heteroselect.report.style import INK, QUIET, look
 
@@ -29,10 +28,9 @@ _STYLE: dict[Any, Any] = {
 
 
 def accuracy(comparison: Comparison) -> Figure:
-    figure = _figure(7.0, 4.6)
+    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     for panel, (axis, title) in zip(figure.subplots(2, 2, sharey=True).flat, curves.AXES.items(), strict=True):
-        for index, group in enumerate(comparison.groups):
-            _band(panel, curves.band([curves.accuracy(lines, axis) for lines in group.lines]), index, group.label)
+        _bands(panel, comparison, partial(curves.accuracy, axis=axis))
         panel.axhline(comparison.target, color=QUIET, lw=0.8, ls="--")
         panel.set(xlabel=title, xlim=(0, None))
         panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
@@ -41,7 +39,8 @@ def accuracy(comparison: Comparison) -> Figure:
 
 
 def bars(comparison: Comparison) -> Figure:
-    figure = _figure(7.0, 0.9 + 0.32 * (len(comparison.groups) + len(comparison.paper)))
+    height = 0.9 + 0.32 * (len(comparison.groups) + len(comparison.paper))
+    figure = Figure(figsize=(7.0, height), layout="constrained")
     for panel, (axis, title) in zip(figure.subplots(1, 3, sharey=True), curves.BARS.items(), strict=True):
         found = target_bars(comparison, axis)
         for place, bar in enumerate(found):
@@ -59,7 +58,7 @@ def bars(comparison: Comparison) -> Figure:
 
 
 def selections(comparison: Comparison) -> Figure:
-    figure = _figure(3.5, 2.6)
+    figure = Figure(figsize=(3.5, 2.6), layout="constrained")
     panel = figure.subplots()
     for index, group in enumerate(comparison.groups):
         share, style = curves.selection_histogram(group.lines, group.clients), look(index)
@@ -75,14 +74,11 @@ def selections(comparison: Comparison) -> Figure:
 
 
 def score_parts(comparison: Comparison) -> Figure | None:
-    figure = _figure(7.0, 4.0)
-    drawn = False
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
     for place, (panel, part) in enumerate(zip(figure.subplots(2, 2, sharex=True).flat, curves.PARTS, strict=True)):
-        for index, group in enumerate(comparison.groups):
-            band = curves.band([curves.score_part(lines, part) for lines in group.lines])
-            drawn |= _band(panel, band, index, group.label)
+        _bands(panel, comparison, partial(curves.score_part, part=part))
         panel.set(ylabel=f"mean {part}", xlabel="round" if place >= 2 else "")
-    return _with_legend(figure) if drawn else None
+    return _with_legend(figure) if any(panel.lines for panel in figure.axes) else None
 
 
 _FIGURES: dict[str, Callable[[Comparison], Figure | None]] = {
@@ -118,23 +114,15 @@ def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
     return written
 
 
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _band(panel: Axes, band: Band, index: int, label: str) -> bool:
-    """Draw a method's mean and seed band; whether there was one."""
-    if len(band.x) == 0:
-        return False
-    style = look(index)
-    marker = "" if len(band.x) > 1 else "o"
-    panel.plot(
-        band.x, band.mean, color=style.colour, ls=_STROKES[style.dash], lw=1.2, marker=marker, label=_plain(label)
-    )
-    panel.fill_between(band.x, band.low, band.high, color=style.colour, alpha=0.16, lw=0)
-    return True
+def _bands(panel: Axes, comparison: Comparison, pick: Callable[[curves.Lines], curves.Curve]) -> None:
+    """Draw the mean and the seed band of each method that has one."""
+    for index, group in enumerate(comparison.groups):
+        band, style = curves.band([pick(lines) for lines in group.lines]), look(index)
+        if len(band.x):
+            stroke, marker = _STROKES[style.dash], "" if len(band.x) > 1 else "o"
+            label = _plain(group.label)
+            panel.plot(band.x, band.mean, color=style.colour, ls=stroke, lw=1.2, marker=marker, label=label)
+            panel.fill_between(band.x, band.low, band.high, color=style.colour, alpha=0.16, lw=0)
 
 
 def _plain(label: str) -> str:

@@ -24,6 +24,7 @@ class Run:
     config_text: str
     summary: Mapping[str, Any]
     rounds: Sequence[Mapping[str, Any]]
+    paper: Sequence[PaperRow]
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
         differing = sorted({str(run.summary[field]) for run in runs})
         if len(differing) > 1:
             raise HeteroSelectError(f"report: the runs differ in {field} ({', '.join(differing)}); a page shows one.")
-    papers = {row.source: row for run in runs for row in _paper(run)}
+    papers = {row.source: row for run in runs for row in run.paper}
     first = runs[0].summary
     return Comparison(first["dataset"], first["target"], group(runs), tuple(papers.values()), (*left_out, *twice))
 
@@ -173,8 +174,7 @@ def read(path: Path) -> Run:
         text = (path / CONFIG).read_text(encoding="utf-8")
         config = tomllib.loads(text)
         clients = _Settings.model_validate(config).clients
-        for row in config.get("paper", []):
-            PaperRow.model_validate(row)
+        paper = [PaperRow.model_validate(row) for row in config.get("paper", [])]
         name = SUMMARY
         summary = read_summary(path)
         _Summary.model_validate(summary)
@@ -194,11 +194,7 @@ def read(path: Path) -> Run:
         raise HeteroSelectError(f"report: {path / name} is damaged ({error}).") from error
     if not rounds:
         raise HeteroSelectError(f"report: the run in {path} has no rounds.")
-    return Run(path, config, text, summary, rounds)
-
-
-def _paper(run: Run) -> list[PaperRow]:
-    return [PaperRow.model_validate(row) for row in run.config.get("paper", [])]
+    return Run(path, config, text, summary, rounds, paper)
 
 
 def _experiment(run: Run) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The page's pictures, with Plotly. What they show is computed in curves.py; here it gets axes and colours."""
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -10,9 +11,8 @@ from plotly.subplots import make_subplots
 
 from heteroselect.report import curves
 from heteroselect.report.compared import target_bars, uniform_curves
-from heteroselect.report.curves import Band, Curve
-from heteroselect.report.load import Comparison, Group
-from heteroselect.report.style import FONT, GRID, INK, KIND_COLOURS, QUIET, Look, look
+from heteroselect.report.load import Comparison
+from heteroselect.report.style import FONT, GRID, INK, KIND_COLOURS, QUIET, look
 
 # pale ends would be lost on white
 _BLUES = [[0, "#9ecae1"], [1, "#08306b"]]
@@ -32,15 +32,11 @@ def accuracy(comparison: Comparison) -> go.Figure:
     """Accuracy against rounds, seconds and MB; one legend for all four panels."""
     figure = make_subplots(rows=2, cols=2, shared_yaxes=True, horizontal_spacing=0.04, vertical_spacing=0.15)
     for cell, (axis, title) in enumerate(curves.AXES.items()):
-        row, column = divmod(cell, 2)
-        for index, group in enumerate(comparison.groups):
-            band = curves.band([curves.accuracy(lines, axis) for lines in group.lines])
-            unit = f"{title} %{{x:,.4~g}}<br>accuracy %{{y:.2%}}"
-            _add_band(figure, band, group, look(index), (row + 1, column + 1), unit, legend=cell == 0)
-        figure.add_hline(
-            y=comparison.target, line={"color": QUIET, "width": 1, "dash": "dash"}, row=row + 1, col=column + 1
-        )
-        figure.update_xaxes(title_text=title, rangemode="tozero", row=row + 1, col=column + 1)
+        place = {"row": cell // 2 + 1, "col": cell % 2 + 1}
+        hover = f"{title} %{{x:,.4~g}}<br>accuracy %{{y:.2%}}"
+        _add_bands(figure, comparison, partial(curves.accuracy, axis=axis), place, hover, legend=cell == 0)
+        figure.add_hline(y=comparison.target, line={"color": QUIET, "width": 1, "dash": "dash"}, **place)
+        figure.update_xaxes(title_text=title, rangemode="tozero", **place)
     for row in (1, 2):
         figure.update_yaxes(title_text="test accuracy", row=row, col=1)
     figure.update_yaxes(tickformat=".0%", matches="y")
@@ -58,9 +54,10 @@ def bars(comparison: Comparison) -> go.Figure:
     for column, (axis, title) in enumerate(curves.BARS.items(), start=1):
         found = target_bars(comparison, axis)
         names = [_wrapped(bar.label) for bar in found]
+        written = [f"{bar.value:,.{2 if bar.value < 100 else 0}f}" if bar.value else "" for bar in found]
         figure.add_bar(
             orientation="h", y=names, x=[bar.value for bar in found], showlegend=False,
-            marker_color=[bar.colour for bar in found], text=[_number(bar.value) if bar.value else "" for bar in found],
+            marker_color=[bar.colour for bar in found], text=written,
             textposition="inside", insidetextanchor="start", insidetextfont={"color": "white"}, textangle=0,
             customdata=[bar.note for bar in found],
             error_x={
@@ -88,13 +85,10 @@ def score_parts(comparison: Comparison) -> go.Figure | None:
     """Each part of the score in a panel of its own; none where no method scores."""
     figure = make_subplots(rows=2, cols=2, shared_xaxes=True, horizontal_spacing=0.08, vertical_spacing=0.08)
     for cell, part in enumerate(curves.PARTS):
-        row, column = divmod(cell, 2)
-        for index, group in enumerate(comparison.groups):
-            band = curves.band([curves.score_part(lines, part) for lines in group.lines])
-            _add_band(
-                figure, band, group, look(index), (row + 1, column + 1), "round %{x}<br>%{y:.3f}", legend=cell == 0
-            )
-        figure.update_yaxes(title_text=f"mean {part}", row=row + 1, col=column + 1)
+        place = {"row": cell // 2 + 1, "col": cell % 2 + 1}
+        hover = "round %{x}<br>%{y:.3f}"
+        _add_bands(figure, comparison, partial(curves.score_part, part=part), place, hover, legend=cell == 0)
+        figure.update_yaxes(title_text=f"mean {part}", **place)
     figure.update_xaxes(title_text="round", row=2)
     return _finished(figure, height=560) if figure.data else None
 
@@ -176,48 +170,43 @@ def traffic(comparison: Comparison) -> go.Figure:
 
 def memory(comparison: Comparison) -> go.Figure | None:
     """The norm of the error memories; none where no run recorded it."""
-    return _over_rounds(comparison, curves.memory_norm, "norm of the error memory", "round %{x}<br>norm %{y:.4~g}")
-
-
-def _over_rounds(
-    comparison: Comparison, pick: Callable[[curves.Lines], Curve], title: str, hover: str
-) -> go.Figure | None:
     figure = make_subplots(rows=1, cols=1)
-    for index, group in enumerate(comparison.groups):
-        band = curves.band([pick(lines) for lines in group.lines])
-        _add_band(figure, band, group, look(index), (1, 1), hover, legend=True)
+    _add_bands(figure, comparison, curves.memory_norm, {"row": 1, "col": 1}, "round %{x}<br>norm %{y:.4~g}")
     figure.update_xaxes(title_text="round", rangemode="tozero")
-    figure.update_yaxes(title_text=title, rangemode="tozero")
+    figure.update_yaxes(title_text="norm of the error memory", rangemode="tozero")
     return _finished(figure, height=380) if figure.data else None
 
 
-def _add_band(
-    figure: go.Figure, band: Band, group: Group, style: Look, cell: tuple[int, int], hover: str, *, legend: bool
+def _add_bands(
+    figure: go.Figure,
+    comparison: Comparison,
+    pick: Callable[[curves.Lines], curves.Curve],
+    place: Mapping[str, int],
+    hover: str,
+    *,
+    legend: bool = True,
 ) -> None:
-    """A mean line and, where there are several seeds, the area between the lowest and the highest of them."""
-    if len(band.x) == 0:
-        return
-    row, column = cell
-    shared = {"name": text(group.label), "legendgroup": text(group.label)}
-    if len(group.runs) > 1:
+    """Per method a mean line and, where there are several seeds, the area between the lowest and the highest."""
+    for index, group in enumerate(comparison.groups):
+        band, style = curves.band([pick(lines) for lines in group.lines]), look(index)
+        if len(band.x) == 0:
+            continue
+        shared = {"name": text(group.label), "legendgroup": text(group.label), **place}
+        if len(group.runs) > 1:
+            figure.add_scatter(
+                x=np.concatenate([band.x, band.x[::-1]]), y=np.concatenate([band.high, band.low[::-1]]),
+                fill="toself", fillcolor=style.fill, line={"width": 0}, mode="lines", hoverinfo="skip",
+                showlegend=False, **shared,
+            )  # fmt: skip
         figure.add_scatter(
-            x=np.concatenate([band.x, band.x[::-1]]), y=np.concatenate([band.high, band.low[::-1]]),
-            fill="toself", fillcolor=style.fill, line={"width": 0}, mode="lines", hoverinfo="skip",
-            showlegend=False, row=row, col=column, **shared,
+            x=band.x, y=band.mean, mode="lines" if len(band.x) > 1 else "markers",
+            line={"color": style.colour, "dash": style.dash, "width": 2}, marker={"color": style.colour},
+            hovertemplate=hover, showlegend=legend, **shared,
         )  # fmt: skip
-    figure.add_scatter(
-        x=band.x, y=band.mean, mode="lines" if len(band.x) > 1 else "markers",
-        line={"color": style.colour, "dash": style.dash, "width": 2}, marker={"color": style.colour},
-        hovertemplate=hover, showlegend=legend, row=row, col=column, **shared,
-    )  # fmt: skip
 
 
 def _wrapped(label: str) -> str:
     return "<br>".join(text(line) for line in textwrap.wrap(label, 30)) or text(label)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:,.2f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def _finished(figure: go.Figure, *, height: int) -> go.Figure:

@@ -1,6 +1,6 @@
 """Tables and lists for the terminal and the docs: a run beside the paper, a curve in one line, settings, methods."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -104,9 +104,8 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
 
 def presets_table(presets: "Mapping[str, Config]") -> Table:
     """The ready experiments."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("preset", "data", "partition", "model", "method", "target", "paper's peak"):
-        table.add_column(column)
+    heads = ("preset", "data", "partition", "model", "method", "target", "paper's peak")
+    table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False)
     for name, config in presets.items():
         peak = f"{config.paper[0].peak_accuracy:.2%}" if config.paper and config.paper[0].peak_accuracy else ""
         data = config.data
@@ -163,15 +162,15 @@ def kinds_text(kinds: "Iterable[Kind]") -> str:
     for role, same in groupby(kinds, lambda kind: kind[0]):
         parts.append(f"method.{role}: {ROLES[role]}\n")
         for _, kind, settings in same:
-            brings = ", ".join(_brought(role, kind))
-            text = f"method.{role}.kind = {kind}" + (f"    (brings {brings})" if brings else "")
-            parts.append("\n".join([text, *([settings_text(settings)] if settings else [])]) + "\n")
+            brings = _brings(role, kind)
+            text = f"method.{role}.kind = {kind}" + (f"    ({brings})" if brings else "")
+            parts.append("\n".join(filter(None, [text, settings_text(settings)])) + "\n")
     return "\n".join(parts).rstrip()
 
 
 def settings_page(settings: "Iterable[Setting]") -> str:
     """The list of settings as a Markdown table."""
-    return _page([f"`{one.key}`", _shown(one.default), one.allowed, one.meaning] for one in settings)
+    return _page(_row(one, one.key) for one in settings)
 
 
 def kinds_page(kinds: "Iterable[Kind]") -> str:
@@ -180,12 +179,14 @@ def kinds_page(kinds: "Iterable[Kind]") -> str:
     for role, same in groupby(kinds, lambda kind: kind[0]):
         rows = []
         for _, kind, settings in same:
-            brings = ", ".join(_brought(role, kind))
-            rows.append([f'**`kind = "{kind}"`**', "", "", f"brings {brings}" if brings else ""])
-            names = ((one.key.rpartition(".")[2], one) for one in settings)
-            rows += [[f"`{name}`", _shown(one.default), one.allowed, one.meaning] for name, one in names]
+            rows.append([f'**`kind = "{kind}"`**', "", "", _brings(role, kind)])
+            rows += [_row(one, one.key.rpartition(".")[2]) for one in settings]
         parts.append(f"### `[method.{role}]`: {ROLES[role]}\n\n{_page(rows)}")
     return "\n\n".join(parts)
+
+
+def _row(setting: "Setting", name: str) -> list[str]:
+    return [f"`{name}`", _shown(setting.default), setting.allowed, setting.meaning]
 
 
 def _page(rows: Iterable[Sequence[str]]) -> str:
@@ -193,14 +194,15 @@ def _page(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| setting | default | allowed | meaning |", "|---|---|---|---|", *lines])
 
 
-def _brought(role: str, kind: str) -> Iterator[str]:
+def _brings(role: str, kind: str) -> str:
     """What a kind brings to other roles when it is chosen by name."""
     from heteroselect.kinds import KINDS
 
-    brings: Mapping[str, Mapping[str, Any]] = getattr(KINDS[role][kind](), "brings", {})
-    for other, settings in brings.items():
+    brought = []
+    for other, settings in getattr(KINDS[role][kind](), "brings", {}).items():
         more = ", ".join(f"{name} {_shown(value)}" for name, value in settings.items() if name != "kind")
-        yield f"{other} {settings['kind']}" + (f" with {more}" if more else "")
+        brought.append(f"{other} {settings['kind']}" + (f" with {more}" if more else ""))
+    return f"brings {', '.join(brought)}" if brought else ""
 
 
 def _shown(value: Any) -> str:
