@@ -5,14 +5,15 @@ sentence that names the setting and what is allowed.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
 import tomli_w
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
@@ -69,6 +70,7 @@ def load(
             f"method.name: there is a method already; allowed is one of the two, not {given_name!r}."
         )
     method = given_name if method is None else method
+    file = method if isinstance(method, str) and own.is_path(method) else None
     named, base, more = _base(method, theirs)
     same = written and named == theirs.get("name", named)
     if written and not same:
@@ -76,25 +78,19 @@ def load(
         flat, theirs = {key: value for key, value in flat.items() if key not in before}, {}
     theirs.pop("name", None)
     digest = theirs.pop("source", None)
-    if digest is not None and isinstance(method, str) and own.is_path(method):
-        own.refuse_changed(method, str(digest))
+    if digest is not None and file is not None:
+        own.refuse_changed(file, str(digest))
     _name_again(theirs, mine)
-    layers = [theirs] if written else []
-    chosen = changed(base, *layers, given=mine if written else {**theirs, **mine})
+    chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
     if shared_data:
         more = {key: value for key, value in more.items() if not key.startswith("data.")}
     settings = {**more, **flat} if method is None or same else {**flat, **more}
-    table = {
-        **chosen.table,
-        **({"source": own.digest(method)} if isinstance(method, str) and own.is_path(method) else {}),
-    }
+    table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
     try:
         config = Config.model_validate({**_nest({**settings, **given}), "method": table})
     except ValidationError as error:
         _explain(error)
-    for key in given:
-        if key in ONLY_WITH:
-            _refuse_alone(key, config)
+    _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
     return Loaded(config, chosen.method, chosen.brought)
 
@@ -113,27 +109,20 @@ def _of_method(flat: dict[str, Any]) -> dict[str, Any]:
 
 def _base(method: Any, theirs: Mapping[str, Any]) -> tuple[str, Method, Mapping[str, Any]]:
     """The method that settings are laid over: its name, itself, and what it says of the run."""
-    if isinstance(method, Method):
-        _refuse_taken_name(method)
+    if not isinstance(method, Method | None) and own.is_path(str(method)):
+        method = own.method(str(method))
+    if isinstance(method, Method):  # one's own does not go by the name of a published one
+        if method.name in methods.REGISTRY and method != methods.REGISTRY[method.name].method:
+            raise HeteroSelectError(f"method: {method.name!r} is taken; allowed is any other name for one of your own.")
         return method.name, method, {}
     name = str(theirs.get("name", "heteroselect") if method is None else method)
-    if own.is_path(name) and method is None:
-        raise HeteroSelectError(f"method.name: {name} is code of your own; name its file yourself, --method {name}.")
     if own.is_path(name):
-        found = own.method(name)
-        _refuse_taken_name(found)
-        return found.name, found, {}
+        raise HeteroSelectError(f"method.name: {name} is code of your own; name its file yourself, --method {name}.")
     if name not in methods.REGISTRY and "source" in theirs:
         raise HeteroSelectError(
             f"method: {name!r} is a method of your own; name the file it is in, --method FILE.py:NAME."
         )
     return name, methods.get(name), methods.REGISTRY[name].settings
-
-
-def _refuse_taken_name(method: Method) -> None:
-    """A method of one's own does not go by the name of a published one."""
-    if method.name in methods.REGISTRY and method != methods.REGISTRY[method.name].method:
-        raise HeteroSelectError(f"method: {method.name!r} is taken; allowed is any other name for one of your own.")
 
 
 def _name_again(theirs: dict[str, Any], mine: dict[str, Any]) -> None:
@@ -177,12 +166,13 @@ ONLY_WITH = {
 """Settings that change nothing unless another one has this value."""
 
 
-def _refuse_alone(key: str, config: Config) -> None:
+def _refuse_idle(given: Iterable[str], config: Config) -> None:
     """A setting that somebody changes should change something."""
-    other, value = ONLY_WITH[key]
-    group, _, name = other.partition(".")
-    if (found := getattr(getattr(config, group), name)) != value:
-        raise HeteroSelectError(f"{key}: it has no effect while {other} is {found}; allowed with it is {value}.")
+    for key in [key for key in given if key in ONLY_WITH]:
+        other, value = ONLY_WITH[key]
+        found = attrgetter(other)(config)
+        if found != value:
+            raise HeteroSelectError(f"{key}: it has no effect while {other} is {found}; allowed with it is {value}.")
 
 
 def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:
@@ -246,8 +236,10 @@ def _explain(error: ValidationError) -> NoReturn:
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         group, _, key = where.rpartition(".")
-        place = group or "the top level"
-        text = f"{where}: there is no setting {key!r} in {place}; allowed are {', '.join(_settings(group))}."
+        inner = find(group)
+        model: Any = Config if not group else inner.annotation if inner else PaperRow
+        place, known = group or "the top level", ", ".join(model.model_fields)
+        text = f"{where}: there is no setting {key!r} in {place}; allowed are {known}."
     elif first["type"] == "value_error":
         text = f"{where + ': ' if where else ''}{first['ctx']['error']}."
     else:
@@ -255,11 +247,3 @@ def _explain(error: ValidationError) -> NoReturn:
         rule = allowed(field) if field else first["msg"].removeprefix("Input should be ")
         text = f"{where}: allowed is {rule}, not {first['input']!r}."
     raise HeteroSelectError(text) from None
-
-
-def _settings(group: str) -> list[str]:
-    model: type[BaseModel] = Config
-    for step in filter(None, group.split(".")):
-        inner = model.model_fields[step].annotation if step in model.model_fields else PaperRow
-        model = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else PaperRow
-    return list(model.model_fields)

@@ -29,7 +29,7 @@ class Chosen:
 
     method: Method
     table: dict[str, Any]
-    brought: tuple[str, ...] = ()
+    brought: tuple[str, ...]
 
 
 def table(method: Method, named: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -245,11 +245,8 @@ def allowed(field: FieldInfo) -> str:
     if get_origin(kind) is Literal:
         *first, last = map(str, get_args(kind))
         return f"{', '.join(first)} or {last}" if first else last
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-    text = next((word for known, word in words.items() if kind is known), "a group of settings")
-    bounds = []
-    for rule in field.metadata:
-        for sign, bound in ((">", Gt), ("≥", Ge), ("<", Lt), ("≤", Le)):
-            if isinstance(rule, bound):
-                bounds.append(f"{sign} {getattr(rule, bound.__name__.lower())}")
-    return f"{text} {' and '.join(bounds)}".strip()
+    words: dict[Any, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    signs = {Gt: ">", Ge: "≥", Lt: "<", Le: "≤"}
+    rules = [rule for rule in field.metadata if type(rule) in signs]
+    bounds = [f"{signs[type(rule)]} {getattr(rule, type(rule).__name__.lower())}" for rule in rules]
+    return f"{words.get(kind, 'a group of settings')} {' and '.join(bounds)}".strip()
