@@ -28,20 +28,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for function in (
-    run,
-    resume,
-    show,
-    compare,
-    study,
-    report,
-    reclock,
-    replay,
-    compare_log,
-    data,
-    presets,
-    settings,
-    methods,
-):
+    run, resume, show, compare, study, report, reclock, replay, compare_log, data, presets, settings, methods,
+):  # fmt: skip
     app.command(cls=Command)(function)
 app.add_typer(typer.Typer(cls=Flower, help="Run on Flower, in its simulation or deployed."), name="flower")
 

@@ -9,7 +9,7 @@ import typer
 
 from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Threads, changes_of, numbers
 from heteroselect.cli.report import refuse_others, write
-from heteroselect.cli.terminal import err, note, out, say, terminable
+from heteroselect.cli.terminal import err, note, out, progress_bar, say, terminable
 from heteroselect.errors import HeteroSelectError
 from heteroselect.report import MARK
 
@@ -72,14 +72,11 @@ def run_cells(
     cells: "Sequence[Cell]", path: Path, *, threads: int | None, quiet: bool, minutes: float | None = None
 ) -> set[str]:
     """Run all cells, or as many as can be started in so many minutes; returns the rows of those that failed."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     from heteroselect.runs import grid as grids
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
     live = err.is_terminal and not quiet
     failed, began = set[str](), time.monotonic()
-    with terminable(), Progress(*columns, console=err, transient=True, disable=not live) as progress:
+    with terminable(), progress_bar(disable=not live) as progress:
         task = progress.add_task("", total=sum(cell.config.last_round for cell in cells))
         for number, cell in enumerate(cells, 1):
             name = f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})"
@@ -104,15 +101,13 @@ def run_cells(
 
 
 def print_table(table: "Sequence[Row]") -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from heteroselect.methods.entry import STAR
     from heteroselect.runs import grid as grids
 
     for places in grids.halves(out.width):
-        shown = Table()
-        for place in places:
-            shown.add_column(grids.heads()[place], justify="right" if place else "left")
+        shown = Table(*(Column(grids.heads()[place], justify="right" if place else "left") for place in places))
         for row in table:
             shown.add_row(*(grids.cells_of(row)[place] for place in places))
         out.print(shown)

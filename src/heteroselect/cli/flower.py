@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from heteroselect.cli.terminal import err, print_result, say, terminable, watching
+from heteroselect.cli import options
+from heteroselect.cli.terminal import note, print_result, say, terminable, watching
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token
@@ -17,32 +18,22 @@ from heteroselect.settings.own import is_path
 
 app = typer.Typer(help="Run on Flower: simulated by Ray, or deployed as SuperLink and SuperNodes.")
 
-Preset = Annotated[str, typer.Argument(help="A preset, or the path of a TOML file.")]
-Rounds = Annotated[int | None, typer.Option(help="The horizon T of all schedules.")]
-Seed = Annotated[int | None, typer.Option(help="The seed of every random number.")]
-Name = Annotated[
-    str | None, typer.Option("--method", help="A method's name, see `heteroselect methods`; or your own, FILE.py:NAME.")
-]
-Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting.")]
-DataDir = Annotated[Path | None, typer.Option(help="Where the data sets lie.")]
 Timeout = Annotated[float, typer.Option(min=1, help="Seconds that a round waits for the answers of its clients.")]
-Out = Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")]
-Json = Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no table.")]  # notices there are
 
 
 @app.command()
 def simulate(
-    preset: Preset = "mnist",
+    preset: options.Preset = "mnist",
     clients: Annotated[int | None, typer.Option(help="K, each a simulated SuperNode.")] = None,
-    rounds: Rounds = None,
-    method: Name = None,
-    seed: Seed = None,
-    set_: Changes = None,
-    data_dir: DataDir = None,
+    rounds: options.Rounds = None,
+    method: options.Named = None,
+    seed: options.Seed = None,
+    set_: options.Changes = None,
+    data_dir: options.DataDir = None,
     timeout: Timeout = 600.0,
-    out_dir: Out = None,
-    as_json: Json = False,
+    out_dir: options.Out = None,
+    as_json: options.Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run on Flower's simulation engine (Ray), on all cores of this machine: the simulator's bits."""
@@ -56,18 +47,18 @@ def simulate(
 
 @app.command()
 def deploy(
-    preset: Preset = "mnist",
+    preset: options.Preset = "mnist",
     nodes: Annotated[int, typer.Option(min=1, help="SuperNodes to start, here on the loopback.")] = 2,
     tls: Annotated[bool, typer.Option("--tls", help="TLS, and a key that the SuperLink knows for each node.")] = False,
     clients: Annotated[int | None, typer.Option(help="K, dealt out to the nodes in turn; by default one each.")] = None,
-    rounds: Rounds = None,
-    method: Name = None,
-    seed: Seed = None,
-    set_: Changes = None,
-    data_dir: DataDir = None,
+    rounds: options.Rounds = None,
+    method: options.Named = None,
+    seed: options.Seed = None,
+    set_: options.Changes = None,
+    data_dir: options.DataDir = None,
     timeout: Timeout = 600.0,
-    out_dir: Out = None,
-    as_json: Json = False,
+    out_dir: options.Out = None,
+    as_json: options.Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run on a SuperLink and SuperNodes of its own, real processes that talk over the loopback."""
@@ -81,7 +72,7 @@ def deploy(
 @app.command()
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run on Flower that was stopped.")],
-    as_json: Json = False,
+    as_json: options.Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits."""
@@ -91,7 +82,7 @@ def resume(
     plan = Plan.read(folder)
     refuse_other_versions(folder)
     if finished(folder):  # then nothing of the user's own code is needed
-        err.print(f"the run in {folder} has finished; there is nothing to resume.", highlight=False, soft_wrap=True)
+        note(f"the run in {folder} has finished; there is nothing to resume.")
         config = Config.model_validate(tomllib.loads((folder / CONFIG).read_text(encoding="utf-8")))
     else:
         config = plan.load(folder / CONFIG).config
@@ -104,10 +95,7 @@ def _config(
     """The settings as for `heteroselect run`, except that a cohort larger than the number of clients becomes all of
     them; and the user's own code in them, as a Plan names it."""
     require_flower()
-    changes = flatten(parse_changes(set_ or []))
-    changes |= {key: value for key, value in given.items() if value is not None}
-    if data_dir is not None:
-        changes["data.dir"] = str(data_dir.absolute())
+    changes = flatten(options.changes_of(set_, data_dir, **given))
     changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name") if key in changes}
     kinds = [key for key in changes if key.startswith("method.") and key.endswith(".kind")]
     parts = {key: _whole_code(str(changes[key])) for key in kinds if is_path(str(changes[key]))}
@@ -150,9 +138,9 @@ def _supervise(path: Path, config: Config, plan: Plan, *, as_json: bool, quiet: 
     from heteroselect.flower.supervise import supervise
 
     try:
-        with terminable(), watching(config, quiet=quiet) as watch:
+        with terminable(), watching(config.last_round, quiet=quiet) as watch:
             result = supervise(path, config, plan, watch)
     except KeyboardInterrupt:
-        err.print(f"interrupted; `heteroselect flower resume {path}` goes on.", soft_wrap=True, highlight=False)
+        note(f"interrupted; `heteroselect flower resume {path}` goes on.")
         raise typer.Exit(130) from None
     print_result(result, as_json=as_json, quiet=quiet)

@@ -20,8 +20,7 @@ def presets() -> None:
     """List the ready experiments."""
     from heteroselect.settings import config
 
-    found = {name: config.load(name).config for name in config.presets()}
-    _print(tables.presets_table(found))
+    _print(tables.presets_table({name: config.load(name).config for name in config.presets()}))
 
 
 def settings(
@@ -47,12 +46,8 @@ def general_settings(prefix: str = "") -> "Iterator[Setting]":
     """The settings of run, data, model and world, and the name of the method."""
     from heteroselect.settings import Setting, describe
 
-    name = Setting(
-        "method.name",
-        "heteroselect",
-        "a name, see `heteroselect methods`",
-        "the method whose parts are taken (--method)",
-    )
+    meaning = "the method whose parts are taken (--method)"
+    name = Setting("method.name", "heteroselect", "a name, see `heteroselect methods`", meaning)
     return (one for one in (*describe(), name) if one.key.startswith(prefix))
 
 

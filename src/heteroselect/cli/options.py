@@ -22,6 +22,9 @@ Changes = Annotated[
         help="Change one setting, see `heteroselect settings`; as in method.select.kind=oort.",
     ),
 ]
+Seed = Annotated[int | None, typer.Option(help="The seed of every random number.")]
+Rounds = Annotated[int | None, typer.Option(help="The horizon T of all schedules.")]
+Out = Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")]
 Threads = Annotated[int | None, typer.Option(help="Clients that train at once; the result does not depend on it.")]
 DataDir = Annotated[Path | None, typer.Option(help="The folder of the data sets.")]
 Json = Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")]

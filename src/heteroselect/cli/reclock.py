@@ -17,7 +17,7 @@ def reclock(
     as_json: Json = False,
 ) -> None:
     """Show the seconds of runs as another clock charges them; nothing is run again."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from heteroselect.runs import reclock as clocks
 
@@ -25,9 +25,8 @@ def reclock(
     if as_json:
         typer.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
         return
-    table = Table()
-    for head in ("run", "method", "ran with", f"s to target, {charge}", f"s in all, {charge}"):
-        table.add_column(head, justify="left" if head in ("run", "method", "ran with") else "right")
+    figures = (Column(f"{what}, {charge}", justify="right") for what in ("s to target", "s in all"))
+    table = Table("run", "method", "ran with", *figures)
     for one in found:
         star = "*" if one.depends and one.ran_with != charge else ""
         reached = "not reached" if one.seconds_to_target is None else f"{one.seconds_to_target:,.1f}{star}"

@@ -6,23 +6,23 @@ from typing import Annotated
 
 import typer
 
-from heteroselect.cli.options import Changes, DataDir, Json, Named, Preset, Quiet, Threads, changes_of
+from heteroselect.cli import options
 from heteroselect.cli.terminal import note, print_result, say, terminable, watching
 from heteroselect.runs.folder import CONFIG, finished, numbered
 
 
 def run(
-    preset: Preset = "mnist",
-    method: Named = None,
-    seed: Annotated[int | None, typer.Option(help="The seed of every random number.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="The horizon T of all schedules.")] = None,
-    set_: Changes = None,
-    threads: Threads = None,
-    data_dir: DataDir = None,
+    preset: options.Preset = "mnist",
+    method: options.Named = None,
+    seed: options.Seed = None,
+    rounds: options.Rounds = None,
+    set_: options.Changes = None,
+    threads: options.Threads = None,
+    data_dir: options.DataDir = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; by default cuda where there is one.")] = None,
-    out_dir: Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    out_dir: options.Out = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run an experiment and write its folder.
 
@@ -31,7 +31,7 @@ def run(
     """
     from heteroselect.settings.config import load
 
-    loaded = load(preset, method=method, changes=changes_of(set_, data_dir, seed=seed, rounds=rounds))
+    loaded = load(preset, method=method, changes=options.changes_of(set_, data_dir, seed=seed, rounds=rounds))
     for text in loaded.brought if not (quiet or as_json) else ():
         note(text)
     from heteroselect.runs.api import run_loaded  # PyTorch takes seconds to import
@@ -53,16 +53,16 @@ def resume(
             "--set", metavar="KEY=VALUE", help="The file of a part of your own: method.ROLE.kind=FILE.py:NAME."
         ),
     ] = None,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    threads: options.Threads = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Continue a run from its last checkpoint, to the same bits."""
     from heteroselect.runs.api import resume as resume_run
 
-    over = finished(folder)
+    over, changes = finished(folder), options.changes_of(set_)
     with terminable(), watching(_last_round(folder), quiet=quiet or over) as watch:
-        result = resume_run(folder, method=method, settings=changes_of(set_), threads=threads, watch=watch, warn=say)
+        result = resume_run(folder, method=method, settings=changes, threads=threads, watch=watch, warn=say)
     if over and not as_json:
         note(f"the run in {folder} has finished; there is nothing to resume.")
     print_result(result, as_json=as_json, quiet=quiet)

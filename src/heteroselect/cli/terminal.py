@@ -12,6 +12,8 @@ from rich.console import Console
 from heteroselect.report import tables
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from heteroselect.runs.loop import Result
     from heteroselect.settings import Config
 
@@ -48,10 +50,9 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def watching(run: "Config | int", *, quiet: bool) -> Iterator[Callable[[Line], None] | None]:
-    """Show the progress of a run, given by its settings or its last round, on standard error: live on a terminal, about
-    ten lines elsewhere."""
-    last = run if isinstance(run, int) else run.last_round
+def watching(last: int, *, quiet: bool) -> Iterator[Callable[[Line], None] | None]:
+    """Show the progress of a run up to its last round on standard error: live on a terminal, about ten lines
+    elsewhere."""
     if quiet:
         yield None
         return
@@ -77,12 +78,17 @@ def watching(run: "Config | int", *, quiet: bool) -> Iterator[Callable[[Line], N
 
         yield report
         return
+    with progress_bar() as progress:
+        task = progress.add_task(f"round 1/{last}", total=last)
+        yield lambda line: progress.update(task, completed=line["round"], description=text(line))
+
+
+def progress_bar(*, disable: bool = False) -> "Progress":
+    """A bar on standard error that vanishes at the end."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
-    with Progress(*columns, console=err, transient=True) as progress:
-        task = progress.add_task(f"round 1/{last}", total=last)
-        yield lambda line: progress.update(task, completed=line["round"], description=text(line))
+    return Progress(*columns, console=err, transient=True, disable=disable)
 
 
 def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
