@@ -111,13 +111,11 @@ class FlowerEngine:
         for client, content in self._ask(questions, weights).items():
             try:
                 loss = from_record(Loss, content, client=client).loss
+                if not (isinstance(loss, float) and abs(loss) < HUGE):
+                    raise RecordError(f"its loss is {loss}")
+                found[client] = loss
             except RecordError as error:
                 self._note(client, str(error))
-            else:
-                if isinstance(loss, float) and abs(loss) < HUGE:
-                    found[client] = loss
-                else:
-                    self._note(client, f"its loss is {loss}")
         if questions and not found:
             last = self._troubles[-1] if self._troubles else "nobody answered"
             raise HeteroSelectError(
@@ -175,12 +173,11 @@ class FlowerEngine:
         if content is not None:
             try:
                 buffers = from_bytes(from_array(content, PAYLOAD))[0].buffers
+                if not _statistics_of(buffers, weights.buffers):
+                    raise RecordError("its statistics are not of this model")
+                return buffers
             except RecordError as error:
                 self._note(request.client, str(error))
-            else:
-                if _statistics_of(buffers, weights.buffers):
-                    return buffers
-                self._note(request.client, "its statistics are not of this model")
         return weights.buffers
 
     def _ask(
@@ -233,17 +230,13 @@ class FlowerEngine:
     def _asked(self, message: Message, told: Mapping[int, int]) -> int | None:
         """Which client this is the answer of, if it is one."""
         node = message.metadata.src_node_id
-        if message.has_error():
-            self._troubles.append(f"node {node}: {message.error.reason}")
-            return None
         try:
-            header = Header.read(message.content)
+            header = Header.read(_content(message))
+            mine = (self.run, told.get(header.client), self.homes.get(header.client))
+            if (header.run, header.round, node) != mine:
+                raise RecordError("an answer that nobody asked it for")
         except RecordError as error:
             self._troubles.append(f"node {node}: {error}")
-            return None
-        mine = (self.run, told.get(header.client), self.homes.get(header.client))
-        if (header.run, header.round, node) != mine:
-            self._troubles.append(f"node {node}: an answer that nobody asked it for")
             return None
         self._measure(header, node)
         return header.client
@@ -285,16 +278,12 @@ class FlowerEngine:
         found: dict[int, dict[int, int]] = {}
         for message in self.post.exchange(messages, patience) if messages else []:
             node = message.metadata.src_node_id
-            if message.has_error():
-                self._troubles.append(f"node {node}: {message.error.reason}")
-                continue
             try:
-                present = from_record(Present, message.content)
+                present = from_record(Present, _content(message))
                 pairs = {int(c): int(n) for c, n in zip(present.clients, present.examples, strict=True)}
-            except (RecordError, ValueError, TypeError, OverflowError) as error:
+                found[node] = {c: n for c, n in pairs.items() if 0 <= c < self.clients and n > 0}
+            except (ValueError, TypeError, OverflowError) as error:
                 self._troubles.append(f"node {node}: {error}")
-                continue
-            found[node] = {c: n for c, n in pairs.items() if 0 <= c < self.clients and n > 0}
         return found
 
     def _settled(self, client: int) -> NDArray[np.int64]:
@@ -320,6 +309,13 @@ def _message(content: RecordDict, node: int, kind: str, round: int, patience: fl
     """A message that lasts as long as it is waited for: a node that comes back is not handed an order of long ago."""
     type_ = MessageType.TRAIN if kind == Order.__name__ else MessageType.QUERY
     return Message(content, node, type_, ttl=patience, group_id=str(round))
+
+
+def _content(message: Message) -> RecordDict:
+    """What a node answered, or RecordError where it could not."""
+    if message.has_error():
+        raise RecordError(message.error.reason)
+    return message.content
 
 
 def _sound(upload: Upload) -> bool:

@@ -94,10 +94,8 @@ class Flower:
         command = [*self.prefix, "flower-superlink", "--host", self.listen, "--port", str(self.port), *options]
         command += ["--database", str(self.work / "superlink.db")]
         if self.tls:
-            files = {"--ssl-ca-certfile": self.tls.ca, "--ssl-certfile": self.tls.certificate}
-            for name, path in {**files, "--ssl-keyfile": self.tls.key}.items():
-                command += [name, str(path)]
-            command.append("--enable-supernode-auth")
+            command += ["--ssl-ca-certfile", str(self.tls.ca), "--ssl-certfile", str(self.tls.certificate)]
+            command += ["--ssl-keyfile", str(self.tls.key), "--enable-supernode-auth"]
         else:
             command.append("--insecure")
         self.start("superlink", command)
@@ -116,7 +114,8 @@ class Flower:
         which it finds the SuperLink, and `prefix` a command to start it through."""
         command = [*prefix, sys.executable, "-m", "heteroselect.flower.uplink"]
         command += ["--superlink", f"{superlink}:{self.port}", "--host", LOOPBACK, "--port", str(free_port())]
-        command += ["--node-config", _pairs(settings)]
+        # as Flower takes them: a text in quotes, a number as it is
+        command += ["--node-config", " ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())]
         command += ["--root-certificates", str(self.tls.ca)] if self.tls else ["--insecure"]
         if key is not None:
             command += ["--auth-supernode-private-key", str(key)]
@@ -136,7 +135,7 @@ class Flower:
 
     def flwr(self, *arguments: str) -> dict[str, Any]:
         """The answer of one of Flower's own commands. (Its exit code tells little.)"""
-        command = self._command([*self.prefix, "flwr", *arguments, "--format", "json"])
+        command = [*self.prefix, "flwr", *arguments, "--format", "json"]
         try:
             done = subprocess.run(
                 command, env=self._environment(), capture_output=True, text=True, check=False, timeout=ANSWER
@@ -145,9 +144,8 @@ class Flower:
             raise HeteroSelectError(
                 f"flower: `flwr {' '.join(arguments[:2])}` gave no answer in {ANSWER:g} s; logs: {self.work}."
             ) from None
-        answer = done.stdout[done.stdout.find("{") :] if "{" in done.stdout else ""
         try:
-            found: dict[str, Any] = json.loads(answer)
+            found: dict[str, Any] = json.loads("{" + done.stdout.partition("{")[2])
         except ValueError:
             found = {}
         if not found.get("success"):
@@ -156,11 +154,10 @@ class Flower:
         return found
 
     def start(self, name: str, command: Sequence[str], more: Mapping[str, str] | None = None) -> None:
-        path = self.work / f"{name}.log"
-        self.offsets[name] = len(path.read_text(encoding="utf-8", errors="replace")) if path.exists() else 0
-        with path.open("ab") as log:
+        self.offsets[name] = len(self._log(name))
+        with (self.work / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
-                self._command(command),
+                command,
                 env={**self._environment(), **(more or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -187,16 +184,19 @@ class Flower:
 
     def wait_for(self, name: str, words: str, patience: float = 60.0) -> None:
         """Wait until these words are in a process's log, since it was started."""
-        until, log = time.monotonic() + patience, self.work / f"{name}.log"
-        while words not in log.read_text(encoding="utf-8", errors="replace")[self.offsets[name] :]:
+        until = time.monotonic() + patience
+        while words not in self._log(name)[self.offsets[name] :]:
             if not self.alive(name) or time.monotonic() > until:
                 raise HeteroSelectError(f"flower: {name} did not start; {self.log_end(name)}")
             time.sleep(0.2)
 
     def log_end(self, name: str) -> str:
+        lines = self._log(name).strip().splitlines()
+        return f"the end of {self.work / name}.log: {' / '.join(lines[-3:]) or 'nothing'}"
+
+    def _log(self, name: str) -> str:
         path = self.work / f"{name}.log"
-        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines() if path.exists() else []
-        return f"the end of {path}: {' / '.join(lines[-3:]) or 'nothing'}"
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
     def _note(self) -> None:
         """Write down the process ids, for people who look and for a command that comes after one that was killed."""
@@ -211,12 +211,6 @@ class Flower:
         if named := os.environ.get("HETEROSELECT_DATA"):
             own["HETEROSELECT_DATA"] = str(Path(named).expanduser().absolute())
         return {**os.environ, **OFFLINE, **own}
-
-    def _command(self, command: Sequence[str]) -> list[str]:
-        """The first word that is one of Flower's programs, with its whole path."""
-        beside = Path(sys.executable).parent
-        return [str(beside / word) if word.startswith(("flower-", "flwr")) and (beside / word).exists() else word
-                for word in command]  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -282,25 +276,9 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _pairs(settings: Mapping[str, Any]) -> str:
-    """As Flower takes them: a text in quotes, a number as it is."""
-    return " ".join(f"{name}={json.dumps(value)}" for name, value in settings.items())
-
-
 def _project(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The app is two names of this package, and what its parts are to know."""
-    return {
-        "project": {"name": "heteroselect-run", "version": "1.0.0", "description": "", "license": "Apache-2.0"},
-        "tool": {
-            "flwr": {
-                "app": {
-                    "publisher": "heteroselect",
-                    "components": {
-                        "serverapp": "heteroselect.flower.app:server",
-                        "clientapp": "heteroselect.flower.app:client",
-                    },
-                    "config": dict(settings),
-                }
-            }
-        },
-    }
+    project = {"name": "heteroselect-run", "version": "1.0.0", "description": "", "license": "Apache-2.0"}
+    components = {"serverapp": "heteroselect.flower.app:server", "clientapp": "heteroselect.flower.app:client"}
+    app = {"publisher": "heteroselect", "components": components, "config": dict(settings)}
+    return {"project": project, "tool": {"flwr": {"app": app}}}

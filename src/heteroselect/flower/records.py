@@ -63,7 +63,8 @@ class Header:
     @staticmethod
     def read(content: RecordDict) -> "Header":
         record = _config(content, HEADER)
-        coded = _list(record.get("settled", []))
+        coded: Any = record.get("settled", [])
+        coded = coded if isinstance(coded, list) else [coded]
         if not all(isinstance(number, int) for number in coded):
             raise RecordError("its settled rounds are no whole numbers")
         settled = tuple(Settled(number // 2, bool(number % 2)) for number in coded)
@@ -181,10 +182,6 @@ def _whole(record: ConfigRecord, name: str) -> int:
     if not isinstance(value, int):
         raise RecordError(f"its {name} is no whole number")
     return value
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _plain(value: Any) -> Any:

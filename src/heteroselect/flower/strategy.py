@@ -8,6 +8,7 @@ implementation of the round, and it does not notice.
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
@@ -67,7 +68,7 @@ class HeteroSelectStrategy(Strategy):
         self._uploads: dict[int, Update] = {}
         self._engine: FlowerEngine | None = None
         self._handover: _Handover | None = None
-        self._round: _Background | None = None
+        self._round: Future[Played] | None = None
         self._waits = False
 
     def summary(self) -> None:
@@ -85,7 +86,7 @@ class HeteroSelectStrategy(Strategy):
         assert self._handover is not None
         assert self._server is not None
         engine, server = self._engine, replace(self._server, weights=weights)
-        self._round = _Background(lambda: self._play(server_round, server, engine))
+        self._round = _in_background(lambda: self._play(server_round, server, engine))
         orders = self._handover.orders(self._round)
         self._waits = bool(orders)
         return orders
@@ -161,31 +162,19 @@ def client_settings(config: Config) -> str:
     return tomli_w.dumps(config.model_dump(include={"version", "method", "seed"}, exclude_none=True))
 
 
-class _Background:
-    """A round in a thread of its own; what goes wrong in it goes wrong where its result is asked for."""
+def _in_background(work: Callable[[], Played]) -> "Future[Played]":
+    """A round in a thread of its own (one of a pool would keep the program from ending); what goes wrong in it goes
+    wrong where its result is asked for."""
+    future: Future[Played] = Future()
 
-    def __init__(self, work: Callable[[], Played]) -> None:
-        self._found: Played | None = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True, name="round")
-        self._thread.start()
-
-    def _run(self, work: Callable[[], Played]) -> None:
+    def run() -> None:
         try:
-            self._found = work()
+            future.set_result(work())
         except BaseException as error:
-            self._error = error
+            future.set_exception(error)
 
-    @property
-    def over(self) -> bool:
-        return not self._thread.is_alive()
-
-    def result(self) -> Played:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        assert self._found is not None
-        return self._found
+    threading.Thread(target=run, daemon=True, name="round").start()
+    return future
 
 
 class _Handover:
@@ -205,12 +194,12 @@ class _Handover:
         self._orders.put(list(messages))
         return self.replies.get()
 
-    def orders(self, round: _Background) -> list[Message]:
+    def orders(self, round: "Future[Played]") -> list[Message]:
         """The orders of the round, once it has them; nobody's where it ended before."""
         while True:
             try:
                 return self._orders.get(timeout=0.05)
             except queue.Empty:
-                if round.over and self._orders.empty():
+                if round.done() and self._orders.empty():
                     round.result()
                     return []

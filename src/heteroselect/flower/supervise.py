@@ -53,11 +53,12 @@ class _Supervisor:
         self.seen, self.left = len(whole_rounds(path)), RESTARTS
 
     def run(self) -> None:
-        flower = self.flower
-        flower.superlink(*(["--simulation"] if self.plan.mode == "simulate" else []))
-        if self.plan.mode == "deploy":
-            for place in range(self.plan.nodes):
-                self._node(place)
+        flower, simulated = self.flower, self.plan.mode == "simulate"
+        options = ["--simulation"] if simulated else []
+        places = range(0 if simulated else self.plan.nodes)
+        flower.superlink(*options)
+        for place in places:
+            self._node(place)
         since = self._submit()
         while not self._over():
             time.sleep(0.3)
@@ -66,7 +67,7 @@ class _Supervisor:
                 self._again("the SuperLink died")
                 flower.stop("superlink")
                 self._end_server()
-                flower.superlink(*(["--simulation"] if self.plan.mode == "simulate" else []))
+                flower.superlink(*options)
                 since = self._submit()
             elif self._server() is None:
                 if time.monotonic() - since > PATIENCE:
@@ -74,7 +75,7 @@ class _Supervisor:
             elif not exists(self._server() or 0) and not self._over():
                 self._again("the ServerApp died")
                 since = self._submit()
-            for place in range(self.plan.nodes if self.plan.mode == "deploy" else 0):
+            for place in places:
                 self._revive(place)
         self._report()
         until = time.monotonic() + ENDING
@@ -138,8 +139,9 @@ class _Supervisor:
 
     def _report(self) -> None:
         new = whole_rounds(self.path)[self.seen :]
-        for line in new if self.watch else []:
-            self.watch(line)  # type: ignore[misc]
+        if self.watch is not None:
+            for line in new:
+                self.watch(line)
         if new:
             self.seen, self.left = self.seen + len(new), RESTARTS
 

@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from heteroselect.files import write_whole
@@ -34,8 +34,7 @@ PAUSE = 0.25  # seconds between two looks
 QUIET = 1.0  # seconds without a byte that end a burst
 TICK = 0.01  # seconds: the kernel counts the time in ticks of this order, and what takes none of them took less
 
-_ACKED, _BUSY = struct.Struct("@Q"), struct.Struct("@Q")
-_ACKED_AT, _BUSY_AT, _LENGTH = 120, 168, 176  # of struct tcp_info, which has only ever grown at its end
+_INFO = struct.Struct("@120xQ40xQ")  # bytes acked and time busy in struct tcp_info, which only ever grew at its end
 
 
 @dataclass(frozen=True)
@@ -108,9 +107,8 @@ def counters_to(port: int) -> dict[str, Counters]:
                 if copy.family not in (socket.AF_INET, socket.AF_INET6) or copy.getpeername()[1] != port:
                     continue
                 info = copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 512)
-            if len(info) >= _LENGTH:
-                acked, busy = _ACKED.unpack_from(info, _ACKED_AT)[0], _BUSY.unpack_from(info, _BUSY_AT)[0]
-                found[target] = Counters(acked, busy / 1e6)
+            acked, busy = _INFO.unpack_from(info)  # of an older kernel's, which is too short, nothing is read
+            found[target] = Counters(acked, busy / 1e6)
     return found
 
 
@@ -120,8 +118,7 @@ def watch(port: int, path: Path, until: Callable[[], bool] = lambda: False) -> N
     while not until():
         burst = bursts.look(time.monotonic(), counters_to(port))
         if burst is not None:
-            content = {"bits_per_second": burst.bits_per_second, "number": burst.number}
-            write_whole(path, json.dumps(content).encode())
+            write_whole(path, json.dumps(asdict(burst)).encode())
         time.sleep(PAUSE)
 
 
@@ -140,12 +137,12 @@ def main() -> None:
     """A SuperNode whose uplink is measured."""
     from flwr.supernode.cli.flower_supernode import flower_supernode
 
-    address = superlink(sys.argv)
+    port = int(superlink(sys.argv).rpartition(":")[2])
     if not os.environ.get(FILE):
         os.environ[FILE] = str(Path(tempfile.mkdtemp(prefix="heteroselect-")) / "uplink.json")
-    Path(os.environ[FILE]).parent.mkdir(parents=True, exist_ok=True)
-    arguments = (int(address.rpartition(":")[2]), Path(os.environ[FILE]))
-    threading.Thread(target=watch, args=arguments, daemon=True, name="uplink").start()
+    path = Path(os.environ[FILE])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    threading.Thread(target=watch, args=(port, path), daemon=True, name="uplink").start()
     flower_supernode()
 
 
