@@ -42,9 +42,6 @@ class Flower(TyperGroup):
     def _group(self) -> click.Group:
         from heteroselect.cli.flower import app
 
-        app.rich_markup_mode = None
-        for command in app.registered_commands:
-            command.cls = Command
         group = typer.main.get_command(app)
         assert isinstance(group, click.Group)
         return group

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from heteroselect.cli import options
+from heteroselect.cli.commands import Command
 from heteroselect.cli.terminal import note, print_result, say, terminable, watching
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
@@ -16,13 +17,15 @@ from heteroselect.settings import Config
 from heteroselect.settings.config import flatten, load, parse_changes, to_toml
 from heteroselect.settings.own import is_path
 
-app = typer.Typer(help="Run on Flower: simulated by Ray, or deployed as SuperLink and SuperNodes.")
+app = typer.Typer(
+    help="Run on Flower: simulated by Ray, or deployed as SuperLink and SuperNodes.", rich_markup_mode=None
+)
 
 Timeout = Annotated[float, typer.Option(min=1, help="Seconds that a round waits for the answers of its clients.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no table.")]  # notices there are
 
 
-@app.command()
+@app.command(cls=Command)
 def simulate(
     preset: options.Preset = "mnist",
     clients: Annotated[int | None, typer.Option(help="K, each a simulated SuperNode.")] = None,
@@ -45,7 +48,7 @@ def simulate(
     _run(plan, config, out_dir, as_json=as_json, quiet=quiet)
 
 
-@app.command()
+@app.command(cls=Command)
 def deploy(
     preset: options.Preset = "mnist",
     nodes: Annotated[int, typer.Option(min=1, help="SuperNodes to start, here on the loopback.")] = 2,
@@ -69,7 +72,7 @@ def deploy(
     _run(Plan("deploy", new_token(), nodes, tls, timeout, **own), config, out_dir, as_json=as_json, quiet=quiet)
 
 
-@app.command()
+@app.command(cls=Command)
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run on Flower that was stopped.")],
     as_json: options.Json = False,

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
@@ -95,7 +94,7 @@ def main(grid: Grid, context: Context) -> None:
 server.main()(main)
 
 
-def serve(grid: Any, experiment: Experiment, path: Path, plan: Plan) -> None:
+def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan) -> None:
     """Go on with the run in the folder `path` from its last checkpoint to its end, over the grid."""
     threads = choose_threads(None)
 

@@ -1,20 +1,13 @@
 """How messages get to Flower's nodes, and answers back."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from flwr.app import Message
+from flwr.serverapp import Grid
 
 from heteroselect.errors import HeteroSelectError
-
-
-class Grid(Protocol):
-    """What is needed of Flower's grid."""
-
-    def get_node_ids(self) -> Iterable[int]: ...
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]: ...
-    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
 
 
 class Post(Protocol):

@@ -69,7 +69,8 @@ def replay(path: Path) -> Replay:
     try:
         return _compare(path, log)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-        raise HeteroSelectError(f"log: {path} is not a log of the authors' format ({_what(error)}).") from error
+        what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+        raise HeteroSelectError(f"log: {path} is not a log of the authors' format ({what}).") from error
 
 
 def _compare(path: Path, log: Mapping[str, Any]) -> Replay:
@@ -99,7 +100,6 @@ class _Rules:
     select: Softmax
     rate: SharedRate
     allocate: ScoreShare | UniformShare
-    memory: ErrorMemory
     step_seconds: Reals
     budget_seconds: float
 
@@ -126,7 +126,6 @@ class _Rules:
                 warmup_rounds=int(fl["warmup_rounds"]),
                 ceiling="none" if uniform else "paper",
             ),
-            memory=ErrorMemory(),
             step_seconds=authors_step_seconds(int(config["seed"]), int(fl["num_clients"]), quick, long),
             budget_seconds=time_budget(average, size, (slow + fast) / 2 * 1e6, steps, (quick + long) / 2),
         )
@@ -162,7 +161,7 @@ class _Rules:
             "tau": self.select.tau(moment),
             "lr_base": self.rate.eta(moment),
             "theta_t": allocation.theta,
-            "beta_t": self.memory.beta(allocation.theta),
+            "beta_t": ErrorMemory().beta(allocation.theta),
             "sim_time_s": Clock("paper").seconds(sent, everybody, passes, 0),
             "sim_traffic_mb": sent.bytes().up_paper / 1e6,
         }
@@ -180,7 +179,3 @@ def read_log(path: Path) -> Mapping[str, Any]:
     if not isinstance(log, dict) or any(part not in log for part in parts) or not log["rounds"]:
         raise HeteroSelectError(f"log: {path} is not a log of the authors' format, which has {', '.join(parts)}.")
     return log
-
-
-def _what(error: Exception) -> str:
-    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)

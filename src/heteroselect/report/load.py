@@ -145,17 +145,15 @@ def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
     for folder in folders:
         if not folder.is_dir():
             raise HeteroSelectError(f"report: there is no folder {folder}.")
-        if _is_run(folder):
-            if not (folder / SUMMARY).is_file():
-                raise HeteroSelectError(f"report: the run in {folder} has not finished; it has no {SUMMARY} yet.")
-            taken.setdefault(folder.resolve(), folder)
-            continue
-        below = sorted(path.parent for path in folder.rglob(ROUNDS) if _is_run(path.parent))
-        if not below:
+        named = [folder] if _is_run(folder) else []
+        runs = named or sorted(path.parent for path in folder.rglob(ROUNDS) if _is_run(path.parent))
+        if not runs:
             raise HeteroSelectError(f"report: {folder} neither is a run folder nor holds any ({CONFIG} and {ROUNDS}).")
-        for path in below:
+        for path in runs:
             if (path / SUMMARY).is_file():
                 taken.setdefault(path.resolve(), path)
+            elif named:
+                raise HeteroSelectError(f"report: the run in {path} has not finished; it has no {SUMMARY} yet.")
             else:
                 left_out.append(f"{path} has not finished and is left out.")
     if not taken:

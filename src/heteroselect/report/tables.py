@@ -72,9 +72,7 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
 def _paper(field: str, row: "PaperRow") -> str:
     """A figure of the paper; where it names no round the target was never reached, else it is just not given."""
     value = getattr(row, field, None)
-    if value is None and field == "rounds_to_target":
-        return "not reached"
-    return "" if value is None else shown(field, value)
+    return "" if value is None and field != "rounds_to_target" else shown(field, value)
 
 
 def shown(field: str, value: Any) -> str:

@@ -53,7 +53,8 @@ def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) 
     parts: Parts = dict(base.parts())
     named: dict[str, str] = {}
     asked = _by_role(given)
-    for layer in (*map(_by_role, layers), {role: _only_kind(settings) for role, settings in asked.items()}):
+    kinds = {role: {key: one[key] for key in NOTED if key in one} for role, one in asked.items()}
+    for layer in (*map(_by_role, layers), kinds):
         for role, settings in layer.items():
             parts[role] = _part(role, parts[role], settings, named)
     brought = tuple(_bring(parts, asked))
@@ -115,10 +116,6 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
             raise HeteroSelectError(f"method.{role}.{error}.") from None
     with naming(role):
         return replace(present, **found) if found else present
-
-
-def _only_kind(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name in NOTED}
 
 
 def _of_kind(role: str, kind: Any, present: Any) -> Any:
