@@ -1,81 +1,26 @@
 """The registry: each published system by name. A method file is its parts and its paper."""
 
+from importlib import import_module
+
 from heteroselect.errors import HeteroSelectError
 from heteroselect.method import Method
-from heteroselect.methods import (
-    adasample,
-    aji,
-    clustered_sampling,
-    delta,
-    dgc,
-    divfl,
-    drive,
-    ef21,
-    fedacg,
-    fedadam,
-    fedavg,
-    fedavgm,
-    fedcg,
-    fedcs,
-    feddyn,
-    fednova,
-    fedpaq,
-    fedprox,
-    fedsol,
-    fedyogi,
-    flexcom,
-    heteroselect,
-    lean,
-    oort,
-    optimal_client_sampling,
-    optrate,
-    power_of_choice,
-    random_k,
-    scaffold,
-    signsgd_majority,
-    stc,
-    terngrad,
-    wangni,
-)
 from heteroselect.methods.entry import Entry
 
-_ENTRIES = (
-    *heteroselect.ENTRIES,
-    fedavg.ENTRY,
-    fedprox.ENTRY,
-    optrate.ENTRY,
-    flexcom.ENTRY,
-    adasample.ENTRY,
-    fedcg.ENTRY,
-    power_of_choice.ENTRY,
-    oort.ENTRY,
-    fedcs.ENTRY,
-    optimal_client_sampling.ENTRY,
-    clustered_sampling.ENTRY,
-    divfl.ENTRY,
-    delta.ENTRY,
-    fedpaq.ENTRY,
-    stc.ENTRY,
-    dgc.ENTRY,
-    aji.ENTRY,
-    random_k.ENTRY,
-    wangni.ENTRY,
-    terngrad.ENTRY,
-    signsgd_majority.ENTRY,
-    ef21.ENTRY,
-    drive.ENTRY,
-    scaffold.ENTRY,
-    feddyn.ENTRY,
-    fedsol.ENTRY,
-    fednova.ENTRY,
-    fedadam.ENTRY,
-    fedyogi.ENTRY,
-    fedavgm.ENTRY,
-    fedacg.ENTRY,
-    lean.ENTRY,
+# in the order in which they are listed; a file has one ENTRY, or several ENTRIES
+_FILES = (
+    "heteroselect fedavg fedprox optrate flexcom adasample fedcg power_of_choice oort fedcs optimal_client_sampling "
+    "clustered_sampling divfl delta fedpaq stc dgc aji random_k wangni terngrad signsgd_majority ef21 drive scaffold "
+    "feddyn fedsol fednova fedadam fedyogi fedavgm fedacg lean"
 )
 
-REGISTRY: dict[str, Entry] = {entry.method.name: entry for entry in _ENTRIES}
+
+def _entries(file: str) -> tuple[Entry, ...]:
+    module = import_module(f"{__name__}.{file}")
+    entries: tuple[Entry, ...] = getattr(module, "ENTRIES", ()) or (module.ENTRY,)
+    return entries
+
+
+REGISTRY: dict[str, Entry] = {entry.method.name: entry for file in _FILES.split() for entry in _entries(file)}
 
 
 def get(name: str) -> Method:
