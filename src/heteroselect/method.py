@@ -18,7 +18,7 @@ import numpy as np
 from heteroselect.aggregate import ByData, Calibration, Mean, Screen, ServerSGD
 from heteroselect.allocate import All, Allocation
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update
+from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update, promises
 from heteroselect.compress.update import Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
@@ -235,13 +235,12 @@ def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
         if reason:
             yield Conflict(role, role, f"{kinds[role]} {reason}")
     compress, kind = parts["compress"], kinds["compress"]
-    takes = getattr(compress, "takes_memory", not getattr(compress, "unbiased", False))
-    if getattr(parts["memory"], "keeps", False) and not takes:
+    if getattr(parts["memory"], "keeps", False) and not promises(compress, "takes_memory"):
         why = "its error does not shrink with what is sent, so that a memory of it would grow without end"
         yield Conflict("compress", "memory", f"{kind} is allowed with memory none only: {why}")
-    if getattr(compress, "own_values", False) and kinds["values"] != "float32":
+    if promises(compress, "own_values") and kinds["values"] != "float32":
         yield Conflict("compress", "values", f"{kind} has few-bit values of its own; allowed with it is values float32")
-    if not getattr(compress, "uses_density", True) and kinds["allocate"] != "all":
+    if not promises(compress, "uses_density") and kinds["allocate"] != "all":
         yield Conflict("compress", "allocate", f"{kind} sends every coordinate; allowed with it is allocate all")
     if len({cells for _, cells in _sketches(parts)}) > 1:
         first, second = (role for role, _ in _sketches(parts)[:2])

@@ -49,8 +49,7 @@ def setting(
     """A field of a part: its default, one sentence, and its bounds."""
     bounds = {"gt": gt, "ge": ge, "lt": lt, "le": le}
     metadata = {"meaning": meaning, "bounds": {name: bound for name, bound in bounds.items() if bound is not None}}
-    made: T = field(default=default, metadata=metadata)
-    return made
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from allocate.situations import allocate, here, links
 from heteroselect.allocate import All, Allocation, FedCG, FlexCom, OptRate, ScoreShare, UniformShare, Waterfill
+from heteroselect.method import needs_of
 from heteroselect.moment import Moment
 from heteroselect.part import check, setting
 from heteroselect.select.cohort import Outcome
@@ -150,7 +151,7 @@ def test_fedcg_spends_the_average_weighted_by_what_compression_hurts(clients, av
         assert found.densities.mean() >= average - 1e-6
 
 
-@pytest.mark.parametrize("part", [part for part in ALL if "scores" in part.needs], ids=repr)
+@pytest.mark.parametrize("part", [part for part in ALL if "scores" in needs_of(part)], ids=repr)
 @given(clients=CLIENTS, moment=MOMENTS)
 @RANDOM
 def test_under_one_ceiling_a_higher_score_never_gets_less_and_no_number_is_refused(part, clients, moment):

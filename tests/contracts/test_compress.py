@@ -24,6 +24,7 @@ from heteroselect.compress import (
     TopK,
     Update,
     Wangni,
+    promises,
 )
 from heteroselect.compress.wire import decode, encode, table_with
 from heteroselect.part import check
@@ -140,8 +141,8 @@ def test_zero_stays_zero(part: Any) -> None:
 def test_all_of_it_is_the_vector_itself_where_values_are_sent_as_they_are(part: Any) -> None:
     v = normal(700)
     update = sent(part, v, 1.0, 400, 300)
-    assert (update.coded is not None) == part.own_values
-    if not part.own_values:
+    assert (update.coded is not None) == promises(part, "own_values")
+    if not promises(part, "own_values"):
         assert update.dense().tolist() == v.tolist()
 
 
@@ -151,18 +152,18 @@ def test_the_density_counts_where_it_is_used(part: Any) -> None:
     if part.kind == "none":
         with pytest.raises(ValueError, match="kind: none sends every coordinate"):
             part.compress(v, 0.99, bowls(5000))
-    elif part.uses_density:
+    elif promises(part, "uses_density"):
         assert len(encode(sent(part, v, 0.05))) < 0.6 * len(encode(sent(part, v, 0.5)))
     else:
         assert_same(sent(part, v, 0.01), sent(part, v, 1.0))
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if part.unbiased], ids=str)
+@pytest.mark.parametrize("part", [part for part in PARTS if promises(part, "unbiased")], ids=str)
 def test_unbiased_is_right_on_average(part: Any) -> None:
     """Within five standard errors in each coordinate. (None is so small that it would hardly ever be sent.)"""
     v, here, count = normal(128), bowls(128), 1200
     v += np.sign(v) / 2
-    density = 0.25 if part.uses_density else 1.0
+    density = 0.25 if promises(part, "uses_density") else 1.0
     got = np.stack([part.compress(v, density, here)[0].dense() for _ in range(count)]).astype(np.float64)
     assert (np.abs(got.mean(0) - v) <= 5 * got.std(0) / np.sqrt(count) + 1e-5).all()
 
@@ -170,14 +171,14 @@ def test_unbiased_is_right_on_average(part: Any) -> None:
 @EACH
 def test_a_memory_of_what_is_left_stays_bounded_where_it_takes_one(part: Any) -> None:
     """The same update again and again: on average everything arrives (and what is left does not grow)."""
-    if not part.takes_memory:
-        assert part.unbiased or part.brings["memory"] == {"kind": "none"}
+    if not promises(part, "takes_memory"):
+        assert promises(part, "unbiased") or part.brings["memory"] == {"kind": "none"}
         return
     memory, kept, arrived, delta = ErrorMemory("static", static=1.0), {}, np.zeros(60), normal(60)
     here, rounds = bowls(20, 40), 300
     for _ in range(rounds):
         v, offered = memory.offer(delta, kept)
-        update, state = part.compress(v, 0.25 if part.uses_density else 1.0, here)
+        update, state = part.compress(v, 0.25 if promises(part, "uses_density") else 1.0, here)
         here = dataclasses.replace(here, state=state)
         kept = memory.settle(offered, update, 1.0)
         arrived += update.dense()
@@ -188,13 +189,14 @@ def test_a_memory_of_what_is_left_stays_bounded_where_it_takes_one(part: Any) ->
 def test_its_declarations_hold_together(part: Any) -> None:
     check(part)
     assert type(part)() == type(part)(), "every setting has a default"
-    for name in ("unbiased", "own_values", "needs_memory", "takes_memory", "uses_density"):
-        assert isinstance(getattr(part, name), bool)
-    assert part.takes_memory or not part.needs_memory
-    assert not (part.unbiased and part.needs_memory)
+    brings = getattr(part, "brings", {})
     kinds = {kind.kind: kind for kind in MEMORIES}
-    memory = dict(part.brings.get("memory", {"kind": "error" if part.needs_memory else "none"}))
+    memory = dict(brings.get("memory", {"kind": "none"}))
     made = kinds[memory.pop("kind")](**memory)
     check(made)
-    assert made.keeps == part.needs_memory
-    assert ("allocate" in part.brings) == (part.uses_density and part.kind != "drive") or isinstance(part, Codebook)
+    keeps = getattr(made, "keeps", False)
+    assert keeps == (promises(part, "takes_memory") and part.kind not in ("none", "codebook"))
+    assert not (promises(part, "unbiased") and keeps)
+    assert ("allocate" in brings) == (promises(part, "uses_density") and part.kind != "drive") or isinstance(
+        part, Codebook
+    )

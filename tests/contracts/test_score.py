@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from heteroselect import part, state
 from heteroselect.compress.update import Update
+from heteroselect.method import needs_of
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.score import Informativeness, NoScore, Scores
@@ -59,7 +60,7 @@ def known(seed=0) -> Population:
 def situation(scorer, population=None, seed=0, kept=None) -> Situation:
     """No more than the scorer says that it needs, and the losses that it asks for."""
     population = known() if population is None else population
-    if "uploads" not in scorer.needs:
+    if "uploads" not in needs_of(scorer):
         population = replace(population, uploads={})
     here = Situation(MOMENT, IDS, population, rng=default_rng(seed), state=kept or {})
     asked = scorer.asks(here)
@@ -85,7 +86,7 @@ def test_kinds_declare_themselves():
     for one in SHIPPED:
         part.check(one)
         assert all(declared.meaning for declared in part.declared(type(one)).values())
-        assert one.needs <= {"losses", "reports", "uploads"}
+        assert needs_of(one) <= {"losses", "reports", "uploads"}
 
 
 @ALL
@@ -95,7 +96,7 @@ def test_asked_are_candidates_once_each_and_nobody_without_need(scorer):
         asked, again = scorer.asks(here), scorer.asks(replace(here, rng=default_rng(seed)))
         assert asked.tolist() == again.tolist() == sorted(set(asked.tolist()))
         assert set(asked.tolist()) <= set(IDS.tolist())
-        assert (len(asked) > 0) == ("losses" in scorer.needs)
+        assert (len(asked) > 0) == ("losses" in needs_of(scorer))
     assert scorer.batches >= 1
     assert scorer.augmented in (True, False)
 
@@ -140,7 +141,7 @@ def test_the_state_survives_being_written_down_and_is_not_changed_in_place(score
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-@pytest.mark.parametrize("scorer", [one for one in SHIPPED if "losses" in one.needs and one.mode == "all"])
+@pytest.mark.parametrize("scorer", [one for one in SHIPPED if "losses" in needs_of(one) and one.mode == "all"])
 def test_a_loss_that_is_not_finite_is_refused(scorer, bad):
     here = situation(scorer)
     here.population.losses[1] = bad

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from heteroselect import part, state
 from heteroselect.compress.update import Update
 from heteroselect.conditions import Conditions
+from heteroselect.method import needs_of
 from heteroselect.moment import Moment
 from heteroselect.population import Population, remembered
 from heteroselect.select import (
@@ -91,7 +92,7 @@ def scored(clients=len(GAPS)):
 
 def situation(selector, ids=GAPS, population=None, conditions=None, size=4, seed=0, kept=None) -> Situation:
     """No more than the selector says that it needs."""
-    needs = selector.needs
+    needs = needs_of(selector)
     population = known(len(ids)) if population is None else population
     population = population if "uploads" in needs else replace(population, uploads={})
     conditions = (conditions or links(len(ids))) if "links" in needs else None
@@ -113,8 +114,8 @@ def test_kinds_declare_themselves():
     for one in [*SHIPPED, OptimalSampling(), SendAll()]:
         part.check(one)
         assert all(declared.meaning for declared in part.declared(type(one)).values())
-        assert one.needs <= WORDS
-        assert all("kind" in brought for brought in one.brings.values())
+        assert needs_of(one) <= WORDS
+        assert all("kind" in brought for brought in getattr(one, "brings", {}).values())
 
 
 @each()

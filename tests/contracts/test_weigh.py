@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from heteroselect.aggregate import ByData, ByScore, ByShare, Equal, FedNova, Inverse, OneOfAll
+from heteroselect.method import needs_of
 from heteroselect.part import check
 from heteroselect.population import Population
 from heteroselect.select.cohort import Cohort
@@ -79,7 +80,7 @@ def test_nobody_has_no_weight(part):
     assert part.weights(np.empty(0), nobody, Population.new(np.full(3, 10))).size == 0
 
 
-@pytest.mark.parametrize("part", [part for part in ALL if "scores" in part.needs], ids=repr)
+@pytest.mark.parametrize("part", [part for part in ALL if "scores" in needs_of(part)], ids=repr)
 @given(clients=CLIENTS)
 @RANDOM
 def test_by_scores_a_higher_one_never_counts_less_and_none_is_refused_silently(part, clients):

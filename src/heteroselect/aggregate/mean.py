@@ -15,7 +15,6 @@ class Mean:
     """Δ̄ = Σ a_k Δ̃_k (eq. 13), added in the order given. One hostile client is enough to move it anywhere."""
 
     kind: ClassVar[str] = "mean"
-    linear: ClassVar[bool] = True
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         check(updates, weights, size)

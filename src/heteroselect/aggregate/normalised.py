@@ -28,7 +28,6 @@ class FedNova:
     """Data sizes, each update divided by how far its client's steps reach. The weights need not add up to 1."""
 
     kind: ClassVar[str] = "fednova"
-    needs: ClassVar[frozenset[str]] = frozenset()
     brings: ClassVar[Brings] = {"work": {"kind": "device"}}
 
     momentum: float = setting(0.9, "of the local SGD, which its steps' reach is reckoned with", ge=0, lt=1)

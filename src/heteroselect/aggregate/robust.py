@@ -31,7 +31,6 @@ class Median:
     statistical rates", ICML 2018). All clients count the same. Withstands less than half of them."""
 
     kind: ClassVar[str] = "median"
-    linear: ClassVar[bool] = False
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         return _trimmed(updates, weights, size, 0.5)
@@ -43,7 +42,6 @@ class TrimmedMean:
     same. ⌈trim·m⌉ of m values are cut at each end, as long as one is left; it withstands that many clients."""
 
     kind: ClassVar[str] = "trimmed-mean"
-    linear: ClassVar[bool] = False
 
     trim: float = setting(0.1, "share of the clients cut at each end, rounded up", ge=0, lt=0.5)
 
@@ -61,7 +59,6 @@ class GeometricMedian:
     """
 
     kind: ClassVar[str] = "geometric-median"
-    linear: ClassVar[bool] = False
 
     iterations: int = setting(10, "steps of Weiszfeld's algorithm", ge=1)
     smoothing: float = setting(1e-6, "distance below which an update counts as met", gt=0)
@@ -88,7 +85,6 @@ class MultiKrum:
     their ratios and take over what the others had."""
 
     kind: ClassVar[str] = "multi-krum"
-    linear: ClassVar[bool] = False
 
     hostile: float = setting(0.2, "share of the cohort taken to be hostile, rounded up", ge=0, lt=0.5)
 

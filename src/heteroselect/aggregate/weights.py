@@ -24,7 +24,6 @@ class ByData:
     """n_k/Σn over those whose updates arrived (FedAvg: McMahan et al., AISTATS 2017)."""
 
     kind: ClassVar[str] = "data"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(population.sizes[cohort.ids].astype(np.float64))
@@ -35,7 +34,6 @@ class Equal:
     """The same for each; the ablation of eq. 13."""
 
     kind: ClassVar[str] = "uniform"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(np.ones(len(cohort.ids)))
@@ -63,7 +61,6 @@ class Inverse:
     with a small bias left)."""
 
     kind: ClassVar[str] = "inverse"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(1 / cohort.inclusion)
@@ -74,7 +71,6 @@ class OneOfAll:
     """1/K each: as one of all clients, and not of those present (EF21, whose server sums over all)."""
 
     kind: ClassVar[str] = "everybody"
-    needs: ClassVar[frozenset[str]] = frozenset()
     brings: ClassVar[Brings] = {"memory": {"kind": "ef21"}, "server": {"kind": "running"}}
     requires: ClassVar[Requires] = {"memory": ("ef21",)}
 
@@ -87,7 +83,6 @@ class ByShare:
     """What the selection says that each client stands for; the sum is the selection's too."""
 
     kind: ClassVar[str] = "share"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""

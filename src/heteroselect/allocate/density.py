@@ -35,7 +35,6 @@ class All:
     """Everything is sent."""
 
     kind: ClassVar[str] = "all"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def average(self) -> float:
@@ -49,7 +48,6 @@ class All:
 class Share(Schedule):
     """The base of allocators that give each client a share of θ_t under a ceiling: `densities` is theirs to define."""
 
-    needs: ClassVar[frozenset[str]] = frozenset()
     brings: ClassVar[Brings] = SPARSE
     carries: ClassVar[tuple[str, ...]] = (*(one.name for one in fields(Schedule)), "ceiling", "minimum")
 
@@ -98,8 +96,7 @@ class UniformShare(Share):
     ceiling: Literal["paper", "strict", "none"] = _plain("ceiling", "none")
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
-        found: Reals = np.clip(np.minimum(theta, caps), self.minimum, 1.0)
-        return found
+        return np.clip(np.minimum(theta, caps), self.minimum, 1.0)
 
 
 @dataclass(frozen=True)

@@ -81,5 +81,4 @@ def hurts(stands_for: Reals, lengths: Reals) -> Reals:
     """ρ_j = (δ_j/K)·‖g_j‖²/mean‖g‖²; where all updates are zero only δ counts."""
     squares = lengths**2
     mean = squares.mean()
-    weights: Reals = stands_for * (squares / mean if mean > 0 else 1.0)
-    return weights
+    return stands_for * (squares / mean if mean > 0 else 1.0)

@@ -83,8 +83,7 @@ def level_out(offsets: Reals, total: float, low: float, high: float) -> Reals:
 def importance(rounds: Reals, last: int, gamma: float) -> Reals:
     """a_t = Π_{r>t}(1 − μη_r) for η_r = 2/(μ(r + γ)), a product in which all but the ends cancel."""
     now, then = rounds + gamma, last + gamma
-    share: Reals = now * (now - 1) / (then * (then - 1))
-    return share
+    return now * (now - 1) / (then * (then - 1))
 
 
 def continued(past: Reals, later: Reals, caution: float) -> Reals:

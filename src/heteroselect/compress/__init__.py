@@ -1,8 +1,6 @@
 """What does a client send?
 
-A compressor promises: `unbiased` (right on average), `own_values` (few-bit values of its own, so that `values` stays
-float32), `needs_memory` (its rule presumes that what it leaves out is kept), `takes_memory` (its error shrinks with
-what is sent, so that a memory of it stays bounded), `uses_density` (how much it sends follows the allocation).
+What a compressor promises, in class variables, stands at `promises`.
 """
 
 from heteroselect.compress.curvature import Curvature
@@ -11,7 +9,7 @@ from heteroselect.compress.everything import Everything
 from heteroselect.compress.memory import EF21, ErrorMemory, MomentumMemory, NoMemory
 from heteroselect.compress.qsgd import QSGD
 from heteroselect.compress.random_k import RandomK
-from heteroselect.compress.scene import Scene
+from heteroselect.compress.scene import Scene, promises
 from heteroselect.compress.sign import Sign
 from heteroselect.compress.stc import STC
 from heteroselect.compress.terngrad import TernGrad
@@ -52,4 +50,5 @@ __all__ = [
     "UniformValues",
     "Update",
     "Wangni",
+    "promises",
 ]

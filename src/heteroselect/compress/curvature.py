@@ -34,11 +34,6 @@ class Curvature:
 
     kind: ClassVar[str] = "curvature"
     carries: ClassVar[tuple[str, ...]] = ("rounding",)
-    unbiased: ClassVar[bool] = False
-    own_values: ClassVar[bool] = False
-    needs_memory: ClassVar[bool] = True
-    takes_memory: ClassVar[bool] = True
-    uses_density: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.2)}
 
     layers: int = setting(3, "Q, layers ranked by curvature (eq. 10)", ge=1)

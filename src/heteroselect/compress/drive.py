@@ -33,9 +33,6 @@ class Drive:
     kind: ClassVar[str] = "drive"
     unbiased: ClassVar[bool] = True
     own_values: ClassVar[bool] = True
-    needs_memory: ClassVar[bool] = False
-    takes_memory: ClassVar[bool] = False
-    uses_density: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": FORGETS}
 
     exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=0, le=LARGEST)

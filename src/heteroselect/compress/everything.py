@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from heteroselect.compress.scene import Scene
 from heteroselect.compress.update import Update, Values, all_positions, finite
-from heteroselect.part import Brings, SettingError
+from heteroselect.part import SettingError
 from heteroselect.state import Kept
 
 
@@ -15,11 +15,8 @@ class Everything:
 
     kind: ClassVar[str] = "none"
     unbiased: ClassVar[bool] = True
-    own_values: ClassVar[bool] = False
-    needs_memory: ClassVar[bool] = False
     takes_memory: ClassVar[bool] = True  # of what a value coding rounds off
     uses_density: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {}
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         """The whole vector; a density below 1 is refused."""

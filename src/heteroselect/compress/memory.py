@@ -20,9 +20,6 @@ class NoMemory:
     """What was not sent is gone. Unbiased compressors need no more, and clients stay stateless."""
 
     kind: ClassVar[str] = "none"
-    keeps: ClassVar[bool] = False
-    keep_unweighted: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {}
 
     def beta(self, theta: float) -> float:
         return 0.0
@@ -45,7 +42,6 @@ class ErrorMemory:
 
     kind: ClassVar[str] = "error"
     keeps: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {}
 
     decay: Literal["adaptive", "static"] = setting("adaptive", "β(t) of eq. 9, or a constant")
     minimum: float = setting(0.85, "β_min of the adaptive decay", ge=0, le=1)
@@ -91,7 +87,6 @@ class EF21:
 
     kind: ClassVar[str] = "ef21"
     keeps: ClassVar[bool] = True
-    keep_unweighted: ClassVar[bool] = False
     brings: ClassVar[Brings] = {"weigh": {"kind": "everybody"}, "server": {"kind": "running"}}
     requires: ClassVar[Requires] = {
         "weigh": ("everybody",),
@@ -126,8 +121,6 @@ class MomentumMemory:
 
     kind: ClassVar[str] = "momentum"
     keeps: ClassVar[bool] = True
-    keep_unweighted: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {}
 
     momentum: float = setting(0.9, "m of the pair; 0 is a plain error memory without decay", ge=0, lt=1)
 

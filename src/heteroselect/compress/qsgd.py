@@ -25,8 +25,6 @@ class QSGD:
     kind: ClassVar[str] = "qsgd"
     unbiased: ClassVar[bool] = True
     own_values: ClassVar[bool] = True
-    needs_memory: ClassVar[bool] = False
-    takes_memory: ClassVar[bool] = False
     uses_density: ClassVar[bool] = False
     brings: ClassVar[Brings] = {"memory": FORGETS}
 

@@ -21,8 +21,6 @@ class RandomK:
     """
 
     kind: ClassVar[str] = "random-k"
-    own_values: ClassVar[bool] = False
-    uses_density: ClassVar[bool] = True
 
     rounding: Rounding = setting("ceil", ROUNDING)
     scaled: bool = setting(False, "multiply what is kept by N/κ, which makes it unbiased")
@@ -30,14 +28,6 @@ class RandomK:
     @property
     def unbiased(self) -> bool:
         return self.scaled
-
-    @property
-    def needs_memory(self) -> bool:
-        return not self.scaled
-
-    @property
-    def takes_memory(self) -> bool:
-        return not self.scaled
 
     @property
     def brings(self) -> Brings:

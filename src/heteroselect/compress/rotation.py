@@ -64,8 +64,7 @@ class Rotation:
     def _places(self, sent: Positions) -> Positions:
         starts = np.cumsum(self.blocks) - self.blocks
         within = np.arange(int(sent.sum())) - np.repeat(np.cumsum(sent) - sent, sent)
-        places: Positions = np.repeat(starts, sent) + within
-        return places
+        return np.repeat(starts, sent) + within
 
     def _transform(self, v: Values) -> Values:
         """The Hadamard transform of each block, over its root: all blocks of a length at once."""

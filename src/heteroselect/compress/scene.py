@@ -1,4 +1,4 @@
-"""What a compressor may look at beside the vector, and what several compressors bring along."""
+"""What a compressor may look at beside the vector, what it may promise, and what several compressors bring along."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +30,18 @@ class Scene:
     rng: np.random.Generator
     generator: "torch.Generator"
     state: Kept = field(default_factory=dict)
+
+
+def promises(compressor: object, promise: str) -> bool:
+    """What a compressor says of itself: whether it is `unbiased` (right on average), has `own_values` (few-bit ones, so
+    that `values` stays float32), `uses_density` (how much it sends follows the allocation), and `takes_memory` (its
+    error shrinks with what is sent, so that a memory of it stays bounded). Of what it does not say the default holds:
+    biased, values as they are, as many as allocated, and a memory unless it is unbiased."""
+    if promise == "takes_memory":
+        default = not promises(compressor, "unbiased")
+    else:
+        default = {"unbiased": False, "own_values": False, "uses_density": True}[promise]
+    return bool(getattr(compressor, promise, default))
 
 
 def uniform(average: float) -> Mapping[str, Any]:

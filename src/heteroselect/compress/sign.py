@@ -22,16 +22,11 @@ class Sign:
     """
 
     kind: ClassVar[str] = "sign"
-    unbiased: ClassVar[bool] = False
     own_values: ClassVar[bool] = True
     uses_density: ClassVar[bool] = False
 
     scale: Literal["mean", "step"] = setting("mean", "a layer's mean magnitude (EF-signSGD), or a fixed step (signSGD)")
     step: float = setting(1e-3, "the fixed step of `scale` step", gt=0)
-
-    @property
-    def needs_memory(self) -> bool:
-        return self.scale == "mean"
 
     @property
     def takes_memory(self) -> bool:

@@ -21,11 +21,7 @@ class STC:
     """
 
     kind: ClassVar[str] = "stc"
-    unbiased: ClassVar[bool] = False
     own_values: ClassVar[bool] = True
-    needs_memory: ClassVar[bool] = True
-    takes_memory: ClassVar[bool] = True
-    uses_density: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
 
     rounding: Rounding = setting("floor", ROUNDING)

@@ -23,7 +23,6 @@ class TernGrad:
 
     kind: ClassVar[str] = "terngrad"
     own_values: ClassVar[bool] = True
-    needs_memory: ClassVar[bool] = False
     takes_memory: ClassVar[bool] = False
     uses_density: ClassVar[bool] = False
     brings: ClassVar[Brings] = {"memory": FORGETS}

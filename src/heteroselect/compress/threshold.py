@@ -24,11 +24,6 @@ class Threshold:
     """
 
     kind: ClassVar[str] = "threshold"
-    unbiased: ClassVar[bool] = False
-    own_values: ClassVar[bool] = False
-    needs_memory: ClassVar[bool] = True
-    takes_memory: ClassVar[bool] = True
-    uses_density: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
 
     sample: float = setting(0.01, "share of the coordinates that the threshold is estimated from", gt=0, le=1)

@@ -21,11 +21,6 @@ class TopK:
 
     kind: ClassVar[str] = "topk"
     carries: ClassVar[tuple[str, ...]] = ("rounding",)
-    unbiased: ClassVar[bool] = False
-    own_values: ClassVar[bool] = False
-    needs_memory: ClassVar[bool] = True
-    takes_memory: ClassVar[bool] = True
-    uses_density: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.2)}
 
     rounding: Rounding = setting("ceil", ROUNDING)

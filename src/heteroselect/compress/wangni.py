@@ -23,10 +23,6 @@ class Wangni:
 
     kind: ClassVar[str] = "wangni"
     unbiased: ClassVar[bool] = True
-    own_values: ClassVar[bool] = False
-    needs_memory: ClassVar[bool] = False
-    takes_memory: ClassVar[bool] = False
-    uses_density: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": FORGETS, "allocate": uniform(0.2)}
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
-from heteroselect.part import Brings, setting
+from heteroselect.part import setting
 from heteroselect.population import Population
 from heteroselect.score.parts import cosines, diversity, fairness, loss_informativeness, minmax, staleness
 from heteroselect.score.scores import Scores
@@ -31,7 +31,6 @@ class Informativeness:
     """
 
     kind: ClassVar[str] = "informativeness"
-    brings: ClassVar[Brings] = {}
 
     loss_weight: float = setting(
         1.0, "weight of V′, the normalised loss (eq. 1); 0 takes a part out of the score", ge=0

@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.arrays import Counts
-from heteroselect.part import Brings
 from heteroselect.score.scores import Scores
 from heteroselect.select.cohort import Situation
 
@@ -16,8 +15,6 @@ class NoScore:
     """Nobody is asked, and everybody is as informative: ½."""
 
     kind: ClassVar[str] = "none"
-    needs: ClassVar[frozenset[str]] = frozenset()
-    brings: ClassVar[Brings] = {}
     batches: ClassVar[int] = 8
     """Mini-batches of a loss that a stressed world reads for itself."""
     augmented: ClassVar[bool] = False

@@ -112,5 +112,4 @@ def moved(chances: Reals, ids: Counts, spread: Reals) -> Reals:
 def floored(chances: Reals, floor: float) -> Reals:
     """At least `floor` for everybody, taken in proportion from what others have above it."""
     above = np.maximum(chances - floor, 0.0)
-    found: Reals = floor + above / above.sum() * (1 - floor * len(chances)) if above.sum() > 0 else chances
-    return found
+    return floor + above / above.sum() * (1 - floor * len(chances)) if above.sum() > 0 else chances

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
-from heteroselect.part import Brings, setting
+from heteroselect.part import setting
 from heteroselect.select.cohort import Cohort, Situation
 
 
@@ -21,7 +21,6 @@ class FedCS:
 
     kind: ClassVar[str] = "fedcs"
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
-    brings: ClassVar[Brings] = {}
 
     deadline: float = setting(180.0, "seconds that the round may take", gt=0)
     uploads: Literal["sequential", "parallel"] = setting(

@@ -27,8 +27,7 @@ def gram(population: Population, unseen: Literal["mean", "zero"] = "mean") -> Re
         if unseen == "mean":
             places[:] = 1 / len(seen)
         places[seen] = np.eye(len(seen))
-    table: Reals = places @ inner([population.uploads[k] for k in seen]) @ places.T
-    return table
+    return places @ inner([population.uploads[k] for k in seen]) @ places.T
 
 
 def inner(updates: list[Update]) -> Reals:

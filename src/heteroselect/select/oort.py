@@ -115,5 +115,4 @@ class Oort:
 
 def statistical(population: Population) -> Reals:
     """U = |B|·√(mean of squared losses), of the last participation; NaN of those without a report."""
-    utility: Reals = population.sizes * population.reported("rms")
-    return utility
+    return population.sizes * population.reported("rms")

@@ -20,8 +20,6 @@ class SendAll:
     """No second selection: whoever trained sends."""
 
     kind: ClassVar[str] = "none"
-    needs: ClassVar[frozenset[str]] = frozenset()
-    brings: ClassVar[Brings] = {}
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,6 @@ class OptimalSampling:
     """The cohort may be of any size, and empty."""
 
     kind: ClassVar[str] = "optimal-client-sampling"
-    needs: ClassVar[frozenset[str]] = frozenset()
     brings: ClassVar[Brings] = {"select": {"kind": "everybody"}, "weigh": {"kind": "share"}}
 
     rule: Literal["exact", "aocs"] = setting(

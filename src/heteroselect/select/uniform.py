@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.arrays import Reals
-from heteroselect.part import Brings
 from heteroselect.select.cohort import Cohort, Situation
 
 
@@ -16,8 +15,6 @@ class Uniform:
     """Everybody is as likely: m of K, whatever their scores."""
 
     kind: ClassVar[str] = "uniform"
-    needs: ClassVar[frozenset[str]] = frozenset()
-    brings: ClassVar[Brings] = {}
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         clients = len(here.ids)
@@ -30,8 +27,6 @@ class Everybody:
     """All candidates, in the order of their numbers; for methods that select after training."""
 
     kind: ClassVar[str] = "everybody"
-    needs: ClassVar[frozenset[str]] = frozenset()
-    brings: ClassVar[Brings] = {}
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         return here.cohort(np.arange(len(here.ids)))

@@ -26,7 +26,6 @@ class FedDyn:
     kind: ClassVar[str] = "feddyn"
     carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
     rows: ClassVar[bool] = True
-    passes: ClassVar[float] = 1.0
     requires: ClassVar[Requires] = EQUAL
     brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
 

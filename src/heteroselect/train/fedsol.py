@@ -25,7 +25,6 @@ class FedSOL:
 
     kind: ClassVar[str] = "fedsol"
     carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
-    rows: ClassVar[bool] = False
     # two passes, and the global model forwards, which is a third of one
     passes: ClassVar[float] = 7 / 3
 

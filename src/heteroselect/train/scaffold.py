@@ -29,7 +29,6 @@ class Scaffold:
     kind: ClassVar[str] = "scaffold"
     carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
     rows: ClassVar[bool] = True
-    passes: ClassVar[float] = 1.0
     requires: ClassVar[Requires] = EQUAL
     brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
 

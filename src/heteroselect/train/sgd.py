@@ -18,7 +18,6 @@ class SGD:
     kind: ClassVar[str] = "sgd"
     carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
     rows: ClassVar[bool] = True
-    passes: ClassVar[float] = 1.0
 
     steps: int = setting(50, "H, local steps", ge=1)
     batch: int = setting(32, "examples per step", ge=1)

@@ -34,5 +34,4 @@ class DeviceSteps:
             raise ValueError("a device's seconds per step are not finite")
         if not (step_seconds > 0).all():
             return np.full(len(step_seconds), steps)
-        counts: Counts = np.clip(np.rint(steps * np.median(step_seconds) / step_seconds), 1, 4 * steps).astype(np.int64)
-        return counts
+        return np.clip(np.rint(steps * np.median(step_seconds) / step_seconds), 1, 4 * steps).astype(np.int64)
