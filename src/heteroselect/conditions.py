@@ -79,7 +79,6 @@ class Conditions:
         return _each(self.transfers.up_seconds, ids, bits, start)
 
     def down_seconds(self, ids: Counts, bits: Reals | float, start: Reals | float) -> Reals:
-        """The same downwards."""
         if self.transfers is None:
             return bits / self.down[ids]
         return _each(self.transfers.down_seconds, ids, bits, start)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 
@@ -106,7 +106,8 @@ class Compressor(Protocol):
 
 
 class ValueCoding(Protocol):
-    """What is a kept value sent as?"""
+    """What is a kept value sent as? `apply` returns the update with the values that the server will see; `layers` are
+    the ends of the model's layers."""
 
     @property
     def bits(self) -> int: ...
@@ -129,25 +130,6 @@ class ServerStep(Protocol):
     """What is added to the model? Returns the server's new state, and the step."""
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
-
-
-_PROTOCOLS: dict[str, type] = {
-    "score": Scorer,
-    "select": Selector,
-    "choose": SendAll,
-    "allocate": Allocator,
-    "rate": Rate,
-    "work": Work,
-    "train": Solver,
-    "memory": Memory,
-    "compress": Compressor,
-    "values": ValueCoding,
-    "weigh": Weigher,
-    "aggregate": Aggregator,
-    "server": ServerStep,
-    "screen": Screen,
-    "calibrate": Calibration,
-}
 
 
 @dataclass(frozen=True)
@@ -249,7 +231,10 @@ def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
 
 def _methods(role: str) -> list[str]:
     """The methods that every part of a role has."""
-    return [name for name, one in vars(_PROTOCOLS[role]).items() if isinstance(one, FunctionType) and name[0] != "_"]
+    hint = Method.__annotations__[role]
+    first, *others = get_args(hint) or (hint,)
+    names = [name for name, one in vars(first).items() if isinstance(one, FunctionType) and name[0] != "_"]
+    return [name for name in names if all(hasattr(other, name) for other in others)]
 
 
 def needs_of(part: object) -> frozenset[str]:

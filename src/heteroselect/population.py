@@ -29,12 +29,7 @@ class Population:
     def new(sizes: Counts) -> "Population":
         """Clients with so many examples each, of whom nothing else is known."""
         clients = len(sizes)
-        return Population(
-            sizes=sizes,
-            losses=np.full(clients, np.nan),
-            counts=np.zeros(clients, np.int64),
-            last_round=np.zeros(clients, np.int64),
-        )
+        return Population(sizes, np.full(clients, np.nan), np.zeros(clients, np.int64), np.zeros(clients, np.int64))
 
     def __len__(self) -> int:
         return len(self.sizes)

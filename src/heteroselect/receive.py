@@ -8,7 +8,7 @@ import numpy as np
 from heteroselect import population
 from heteroselect.arrays import Counts, Reals
 from heteroselect.compress import Update
-from heteroselect.compress.wire import TABLE, WireError, decode, table_with
+from heteroselect.compress.wire import WireError, decode, table_with
 from heteroselect.conditions import Conditions
 from heteroselect.messages import Upload
 from heteroselect.method import Chooser, Method
@@ -35,12 +35,7 @@ class Arrived:
 
 
 def choose(
-    cohort: Cohort,
-    trained: dict[int, Upload],
-    sizes: Counts,
-    chooser: Chooser,
-    size: int,
-    rng: np.random.Generator,
+    cohort: Cohort, trained: dict[int, Upload], sizes: Counts, chooser: Chooser, size: int, rng: np.random.Generator
 ) -> tuple[Cohort, list[int]]:
     """Select again, among those who have trained: the cohort with what each chosen one stands for, and who is asked."""
     ids = np.array([k for k in cohort.ids if int(k) in trained], np.int64)
@@ -82,8 +77,7 @@ def receive(
         begin = now + clock.scoring(sent, conditions, method.score.batches, now)
         others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate)[1]
     in_time, seconds, answers = faults.wait(answers, fate)
-    own = getattr(method.compress, "codec", None)
-    codecs = TABLE if own is None else table_with(own)
+    codecs = table_with(getattr(method.compress, "codec", None))
     payloads, updates, events = [0] * len(ids), {}, []
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
         if kind == "missing":

@@ -152,10 +152,11 @@ class Seen:
 def observe_and_score(this: Round) -> Seen:
     """Find out who is there, ask for the losses that the score needs, and score."""
     server, method, t = this.server, this.method, this.number
+    everybody = np.arange(len(server.population))
 
     @cache
     def losses_of_all() -> Reals:  # asked by a stressed world only; nobody is charged for it
-        return ask_losses(this, np.arange(len(server.population)))
+        return ask_losses(this, everybody)
 
     conditions, now = wait_for_clients(this, losses_of_all)
     there = np.flatnonzero(conditions.available)
@@ -164,7 +165,7 @@ def observe_and_score(this: Round) -> Seen:
     with naming("score"):
         asked = among(method.score.asks(here), there, "the clients whose loss is asked")
     known = losses_of_all.cache_info().currsize > 0
-    losses = _only(losses_of_all(), asked) if known else ask_losses(this, asked)
+    losses = np.where(np.isin(everybody, asked), losses_of_all(), np.nan) if known else ask_losses(this, asked)
     population = replace(server.population, losses=losses)
     with naming("score"):
         scores = method.score.score(replace(here, population=population.only(there)))
@@ -391,10 +392,3 @@ def recalibrate(this: Round, model: Weights, ids: Counts) -> tuple[Weights, list
             done.append(Calibrated(int(client), batches, answer))
             model = Weights(model.vector, buffers)
     return model, done
-
-
-def _only(losses: Reals, ids: Counts) -> Reals:
-    """Those of some clients; NaN for all others."""
-    found = np.full(len(losses), np.nan)
-    found[ids] = losses[ids]
-    return found

@@ -30,7 +30,6 @@ class Adaptive:
     tau: float = setting(1e-3, "τ: added to √v, and the start of it", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        """The new state, and what is added to the model."""
         first: Values = state.get("first", np.zeros_like(aggregate))
         first = np.float32(self.momentum) * first + np.float32(1 - self.momentum) * aggregate
         second = self._second(state.get("second", np.full_like(aggregate, self.tau**2)), aggregate * aggregate)

@@ -21,15 +21,11 @@ class Majority:
     """
 
     kind: ClassVar[str] = "majority"
-    brings: ClassVar[Brings] = {
-        "compress": {"kind": "sign", "scale": "step"},
-        "weigh": {"kind": "uniform"},
-    }
+    brings: ClassVar[Brings] = {"compress": {"kind": "sign", "scale": "step"}, "weigh": {"kind": "uniform"}}
 
     rate: float = setting(0.01, "how far each coordinate moves per round", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        """No state, and what is added to the model."""
         largest = np.abs(aggregate).max(initial=0.0)
         decided = np.abs(aggregate) > TIE * largest
         return {}, np.float32(self.rate) * np.where(decided, np.sign(aggregate), np.float32(0))

@@ -19,7 +19,6 @@ class ServerSGD:
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        """The new state, and what is added to the model."""
         return {}, _scaled(self.rate, aggregate)
 
 
@@ -33,7 +32,6 @@ class ServerMomentum:
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        """The new state, and what is added to the model."""
         momentum = _carried(state, self.momentum, aggregate)
         return {"momentum": momentum}, _scaled(self.rate, momentum)
 
@@ -54,7 +52,6 @@ class LookAhead:
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        """The new state, and what is added to the model."""
         momentum = _carried(state, self.momentum, aggregate)
         return {"momentum": momentum}, np.float32(self.rate) * (aggregate + np.float32(self.momentum) * momentum)
 
@@ -72,7 +69,6 @@ class Running:
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
-        """The new state, and what is added to the model."""
         known = state["reference"] + aggregate if "reference" in state else aggregate
         return {"reference": known}, np.float32(self.rate) * known
 

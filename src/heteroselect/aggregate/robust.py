@@ -131,15 +131,10 @@ def _blocks(updates: Sequence[Update]) -> Iterator[tuple[slice, Reals]]:
     """The updates, some coordinates at a time, one row per client."""
     size = updates[0].size if updates else 0
     for start in range(0, size, BLOCK):
-        stop = min(start + BLOCK, size)
-        block = np.zeros((len(updates), stop - start))
+        block = np.zeros((len(updates), min(BLOCK, size - start)))
         for row, update in zip(block, updates, strict=True):
-            if update.is_dense:
-                row[:] = update.values[start:stop]
-            else:
-                first, last = np.searchsorted(update.positions, (start, stop))
-                row[update.positions[first:last] - start] = update.values[first:last]
-        yield slice(start, stop), block
+            update.write(row, start)
+        yield slice(start, start + block.shape[1]), block
 
 
 def _rounded_up(count: float) -> int:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 SPARSE: Brings = {"compress": {"kind": "topk"}}
 """A density means nothing to a client that does not compress."""
-BY_SCORE: Brings = {**SPARSE, "score": {"kind": "informativeness"}}
 
 
 @dataclass(frozen=True)
@@ -105,19 +104,17 @@ class ScoreShare(Share):
 
     kind: ClassVar[str] = "score"
     needs: ClassVar[frozenset[str]] = frozenset({"scores"})
-    brings: ClassVar[Brings] = BY_SCORE
+    brings: ClassVar[Brings] = {**SPARSE, "score": {"kind": "informativeness"}}
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
         return np.clip(np.minimum(proportional(_finite(scores), theta), caps), self.minimum, 1.0)
 
 
 @dataclass(frozen=True)
-class Waterfill(Share):
+class Waterfill(ScoreShare):
     """In proportion to the scores, and exactly M·θ_t in all wherever the ceilings allow."""
 
     kind: ClassVar[str] = "waterfill"
-    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
-    brings: ClassVar[Brings] = BY_SCORE
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
         return waterfill(_finite(scores), theta * len(scores), caps, self.minimum)

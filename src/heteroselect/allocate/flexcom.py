@@ -30,10 +30,7 @@ class FlexCom:
 
     kind: ClassVar[str] = "flexcom"
     needs: ClassVar[frozenset[str]] = frozenset({"reports"})
-    brings: ClassVar[Brings] = {
-        **SPARSE,
-        "memory": {"kind": "error", "decay": "static", "static": 1.0},
-    }
+    brings: ClassVar[Brings] = {**SPARSE, "memory": {"kind": "error", "decay": "static", "static": 1.0}}
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
     average: float = setting(0.2, "mean density of the cohort, where rounds is none", gt=0, le=1)
@@ -43,8 +40,8 @@ class FlexCom:
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
 
     def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        clients, conditions = len(scores), here.links
-        needs = (known(_data(here), clients) * known(here.population.reported("norm"), clients)) ** 2
+        clients, conditions, sizes = len(scores), here.links, here.population.sizes
+        needs = (known(sizes / sizes.sum(), clients) * known(here.population.reported("norm"), clients)) ** 2
         costs = conditions.sending
         if self.rounds is None:
             shape = np.sqrt(needs / costs)
@@ -53,12 +50,6 @@ class FlexCom:
             base = self.rounds * needs.sum()
             densities = cheapest(costs, needs, float(conditions.computing.sum()), base, self.minimum)
         return Allocation(float(densities.mean()), densities)
-
-
-def _data(here: Situation) -> Reals:
-    """Each client's part of the cohort's data: only ratios matter."""
-    shares: Reals = here.population.sizes / here.population.sizes.sum()
-    return shares
 
 
 def cheapest(costs: Reals, needs: Reals, fixed: float, base: float, low: float, high: float = 1.0) -> Reals:

@@ -38,7 +38,6 @@ class Drive:
     exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=0, le=LARGEST)
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """A share of the signs of the rotated v."""
         finite(v)
         rotation = Rotation(v.size, int(scene.rng.integers(2**63)), self.exponent)
         blocks = rotation.blocks

@@ -19,7 +19,6 @@ class Everything:
     uses_density: ClassVar[bool] = False
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """The whole vector; a density below 1 is refused."""
         if density < 1:
             raise SettingError(
                 "kind", f"none sends every coordinate; a density of {density:g} needs another kind: topk"

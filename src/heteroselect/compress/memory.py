@@ -25,11 +25,9 @@ class NoMemory:
         return 0.0
 
     def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
-        """Δ as it is."""
         return finite(delta), {}
 
     def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
-        """Nothing."""
         return {}
 
 
@@ -88,11 +86,7 @@ class EF21:
     kind: ClassVar[str] = "ef21"
     keeps: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"weigh": {"kind": "everybody"}, "server": {"kind": "running"}}
-    requires: ClassVar[Requires] = {
-        "weigh": ("everybody",),
-        "server": ("running",),
-        "aggregate": ("mean",),
-    }
+    requires: ClassVar[Requires] = {"weigh": ("everybody",), "server": ("running",), "aggregate": ("mean",)}
 
     def beta(self, theta: float) -> float:
         return 1.0

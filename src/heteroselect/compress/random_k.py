@@ -34,7 +34,6 @@ class RandomK:
         return {"memory": FORGETS if self.scaled else WITHOUT_DECAY, "allocate": uniform(0.2)}
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """κ coordinates of v, drawn without replacement."""
         kept = kept_count(density, v.size, self.rounding)
         positions = np.sort(scene.rng.choice(finite(v).size, kept, replace=False))
         update = Update.keep(v, positions)

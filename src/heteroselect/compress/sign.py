@@ -40,7 +40,6 @@ class Sign:
         return {"memory": FORGETS, "server": {"kind": "majority"}}
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """The signs of all of v."""
         finite(v)
         if self.scale == "mean":
             ends = np.unique([end for end in scene.model.layout.layer_ends if end > 0])

@@ -27,7 +27,6 @@ class STC:
     rounding: Rounding = setting("floor", ROUNDING)
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """The κ largest of v, as signs and one size."""
         largest = top_positions(np.abs(v), kept_count(density, v.size, self.rounding))
         positions = largest[v[largest] != 0]
         kept = v[positions]

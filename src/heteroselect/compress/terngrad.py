@@ -34,7 +34,6 @@ class TernGrad:
         return self.clip == 0
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """All of v as −s, 0 or +s, without the zeros."""
         ends = np.array(scene.model.layout.layer_ends, np.int64)
         return without_zeros(v.size, to_grid(clipped(finite(v), ends, self.clip), 2, ends, scene.rng)), {}
 

@@ -29,7 +29,6 @@ class Threshold:
     sample: float = setting(0.01, "share of the coordinates that the threshold is estimated from", gt=0, le=1)
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """The coordinates of v at or above the threshold."""
         magnitudes = np.abs(finite(v))
         kept = kept_count(density, v.size)
         above = np.flatnonzero((magnitudes >= self.threshold(magnitudes, density, scene.rng)) & (magnitudes > 0))

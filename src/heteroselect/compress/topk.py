@@ -26,7 +26,6 @@ class TopK:
     rounding: Rounding = setting("ceil", ROUNDING)
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """The κ largest coordinates of v; among equals those of lower index."""
         return Update.keep(v, top_positions(np.abs(v), kept_count(density, v.size, self.rounding))), {}
 
 

@@ -59,9 +59,18 @@ class Update:
         if self.is_dense:
             vector += np.float32(weight) * self.values
         else:
-            np.add.at(
-                vector, self.positions, np.float32(weight) * self.values
-            )  # faster than vector[…] += …, and no position comes twice
+            # faster than vector[…] += …, and no position comes twice
+            np.add.at(vector, self.positions, np.float32(weight) * self.values)
+
+    def write(self, row: NDArray[np.float64], start: int) -> None:
+        """Its coordinates from `start` on, as far as the row goes, into a row of zeros."""
+        stop = min(start + len(row), self.size)
+        if self.is_dense:
+            row[: stop - start] = self.values[start:stop]
+        else:
+            # of the positions' own type, or they are converted each time
+            first, last = np.searchsorted(self.positions, np.array([start, stop], self.positions.dtype))
+            row[self.positions[first:last] - start] = self.values[first:last]
 
     def norm(self) -> float:
         return self._norm

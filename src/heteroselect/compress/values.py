@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.compress.codecs import Coded
-from heteroselect.compress.codecs.float import BFLOAT16, FLOAT16
+from heteroselect.compress.codecs.float import BFLOAT16, FLOAT16, HalfCodec
 from heteroselect.compress.grid import to_grid
 from heteroselect.compress.update import Update, finite
 from heteroselect.part import setting
@@ -36,22 +36,18 @@ class Float16:
 
     kind: ClassVar[str] = "float16"
     bits: ClassVar[int] = 16
+    codec: ClassVar[HalfCodec] = FLOAT16
 
     def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
-        """The update with the values that the server will see."""
-        return _sent(update, FLOAT16.coded(finite(update.values)))
+        return _sent(update, self.codec.coded(finite(update.values)))
 
 
 @dataclass(frozen=True)
-class BFloat16:
+class BFloat16(Float16):
     """Kept values as the upper half of a float32: all of its range, eight bits of precision."""
 
     kind: ClassVar[str] = "bfloat16"
-    bits: ClassVar[int] = 16
-
-    def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
-        """The update with the values that the server will see."""
-        return _sent(update, BFLOAT16.coded(finite(update.values)))
+    codec: ClassVar[HalfCodec] = BFLOAT16
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,6 @@ class UniformValues:
     rounding: Literal["random", "nearest"] = setting("random", "random is without bias, nearest has the smaller error")
 
     def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
-        """The update with the values that the server will see; `layers` are the ends of the model's layers."""
         kept = update.positions.size
         if self.bucket:
             ends = np.minimum(np.arange(self.bucket, kept + self.bucket, self.bucket), kept)

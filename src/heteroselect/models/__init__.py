@@ -1,7 +1,5 @@
 """The four networks of the paper, built by name; a user's own module needs nothing from here."""
 
-from collections.abc import Callable
-
 from torch import nn
 
 from heteroselect.errors import HeteroSelectError
@@ -9,8 +7,6 @@ from heteroselect.models.alexnet import alexnet
 from heteroselect.models.logistic import logistic
 from heteroselect.models.resnet9 import resnet9
 from heteroselect.models.resnet18 import resnet18
-
-Factory = Callable[[], nn.Module]
 
 NAMES = ("logistic", "alexnet", "resnet9", "resnet18")
 

@@ -41,14 +41,7 @@ def inner(updates: list[Update]) -> Reals:
     for start in range(0, size, width):
         block[:] = 0.0
         for row, update in zip(block, updates, strict=True):
-            if update.is_dense:
-                there = update.values[start : start + width]
-                row[: len(there)] = there
-            else:
-                # of the positions' own type, or they are converted each time
-                ends = np.array([start, min(start + width, size)], update.positions.dtype)
-                first, last = np.searchsorted(update.positions, ends)
-                row[update.positions[first:last] - start] = update.values[first:last]
+            update.write(row, start)
         table += block @ block.T
     return table
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.arrays import Counts, Reals
+from heteroselect.arrays import Counts, Reals, proportional_chances
 from heteroselect.part import Brings, setting
 from heteroselect.select.cohort import Cohort
 
@@ -69,20 +69,9 @@ def probabilities(lengths: Reals, size: int) -> Reals:
 def aocs(lengths: Reals, size: int, iterations: int = 4) -> Reals:
     """Algorithm 2: π = min(1, m·u/Σu), and what was cut off goes to the others, a few times."""
     _checked(lengths, size)
-    clients, total = len(lengths), lengths.sum()
-    if total == 0:
-        return np.full(clients, size / clients)
-    found: Reals = np.minimum(1.0, size * lengths / total)
-    for _ in range(iterations):
-        free = found < 1
-        left = found[free].sum()
-        if left == 0:
-            break
-        factor = (size - clients + free.sum()) / left
-        if factor <= 1:
-            break
-        found[free] = np.minimum(1.0, factor * found[free])
-    return found
+    if not lengths.any():
+        return np.full(len(lengths), size / len(lengths))
+    return proportional_chances(lengths, size, iterations)
 
 
 def _checked(lengths: Reals, size: int) -> None:

@@ -49,9 +49,7 @@ class Simulator:
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
         if not (self.together and self.layout.size <= SMALL and self.task.draws == Draws()):
             return self.pool.map(weights, lambda q, model: self.clients[q.client].loss(q, model, self.task), questions)
-        parts = self.pool.map(
-            weights, lambda part, model: self._scoring.answer(part, model), self._scoring.split(questions)
-        )
+        parts = self.pool.map(weights, self._scoring.answer, self._scoring.split(questions))
         return [loss for part in parts for loss in part]
 
     def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:

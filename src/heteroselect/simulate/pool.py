@@ -5,9 +5,8 @@ are; two workers do twice the steps of one because torch releases the interprete
 """
 
 import queue
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -53,16 +52,11 @@ class Pool:
         """`work` on every item, with a model that holds `weights`; results in the order of the items."""
 
         def one(item: A) -> B:
-            with self._borrowed() as model:
+            model = self._models.get()
+            try:
                 model.load(weights)
                 return work(item, model)
+            finally:
+                self._models.put(model)
 
         return self.each(one, items)
-
-    @contextmanager
-    def _borrowed(self) -> Iterator[FlatModel]:
-        model = self._models.get()
-        try:
-            yield model
-        finally:
-            self._models.put(model)

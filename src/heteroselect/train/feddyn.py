@@ -13,7 +13,7 @@ import numpy as np
 from heteroselect.messages import Order
 from heteroselect.part import Brings, Requires, setting
 from heteroselect.state import Kept
-from heteroselect.train.solver import EQUAL, Job, Trainable, Trained, Turn
+from heteroselect.train.solver import EQUAL, Job, Trainable, Trained, Turn, shift
 
 if TYPE_CHECKING:
     from heteroselect.compress.update import Update, Values
@@ -43,15 +43,15 @@ class FedDyn:
     def run(self, model: Trainable, job: Job) -> Trained:
         from heteroselect.train.descent import descend
 
-        shift = [_shift(state, model.vector.shape[-1]) for state in job.states]
-        return descend(model, job, momentum=self.momentum, proximal=self.alpha, clip=self.clip, shift=shift)
+        added = [shift("correction", state, model.vector.shape[-1]) for state in job.states]  # −h_k
+        return descend(model, job, momentum=self.momentum, proximal=self.alpha, clip=self.clip, shift=added)
 
     def shared(self, state: Kept) -> Kept:
         return {}
 
     def settle(self, state: Kept, shared: Kept, sent: "Update", order: Order) -> Kept:
         """h_k ← h_k − αΔ_k, with the Δ_k that was sent."""
-        return {"correction": -_shift(state, sent.size) - np.float32(self.alpha) * sent.dense()}
+        return {"correction": -shift("correction", state, sent.size) - np.float32(self.alpha) * sent.dense()}
 
     def follow(self, state: Kept, aggregate: "Values", turn: Turn) -> "tuple[Kept, Values | None]":
         """h ← h − α(m/K)·Δ̄ and w ← mean(y_k) − h/α, which is −h/α beside the step of Δ̄."""
@@ -59,11 +59,3 @@ class FedDyn:
         correction = correction - np.float32(self.alpha * turn.used / turn.clients) * aggregate
         step = aggregate - np.float32(1 / self.alpha) * correction
         return {"correction": correction}, step - aggregate
-
-
-def _shift(state: Kept, size: int) -> "Values":
-    """−h_k, where what is not there yet is zero."""
-    shift = np.zeros(size, np.float32)
-    if "correction" in state:
-        shift -= state["correction"]
-    return shift

@@ -21,33 +21,23 @@ class SharedRate:
     decay: float = setting(0.5, "share of η₀ lost by round T", ge=0, le=1)
 
     def eta(self, moment: Moment) -> float:
-        return _eta(self.start, self.decay, moment)
+        return self.start * (1 - self.decay * moment.progress)
 
     def of_clients(self, moment: Moment, scores: Reals) -> list[float]:
         return [self.eta(moment)] * len(scores)
 
 
 @dataclass(frozen=True)
-class ScoreRate:
+class ScoreRate(SharedRate):
     """min(η(t)·(1 + S_k), cap), which made the paper's Table I; `shared` is the recommended design."""
 
     kind: ClassVar[str] = "score"
-    carries: ClassVar[tuple[str, ...]] = ("start", "decay")
     needs: ClassVar[frozenset[str]] = frozenset({"scores"})
 
-    start: float = setting(0.05, "η₀ of eq. 12", gt=0)
-    decay: float = setting(0.5, "share of η₀ lost by round T", ge=0, le=1)
     cap: float = setting(0.15, "highest scaled rate", gt=0)
-
-    def eta(self, moment: Moment) -> float:
-        return _eta(self.start, self.decay, moment)
 
     def of_clients(self, moment: Moment, scores: Reals) -> list[float]:
         if not np.isfinite(scores).all():
             raise ValueError("a score is not finite")
         eta = self.eta(moment)
         return [min(eta * (1 + float(score)), self.cap) for score in scores]
-
-
-def _eta(start: float, decay: float, moment: Moment) -> float:
-    return start * (1 - decay * moment.progress)

@@ -15,7 +15,7 @@ from heteroselect.messages import Order
 from heteroselect.part import Brings, Requires, setting
 from heteroselect.state import Kept
 from heteroselect.train.reach import reach
-from heteroselect.train.solver import EQUAL, Job, Trainable, Trained, Turn
+from heteroselect.train.solver import EQUAL, Job, Trainable, Trained, Turn, shift
 
 if TYPE_CHECKING:
     from heteroselect.compress.update import Update, Values
@@ -42,8 +42,8 @@ class Scaffold:
         """y ← y − η(g_k(y) − c_k + c), H times."""
         from heteroselect.train.descent import descend
 
-        shift = [_shift(state, job.shared, model.vector.shape[-1]) for state in job.states]
-        return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip, shift=shift)
+        added = [shift("control", state, model.vector.shape[-1], job.shared) for state in job.states]
+        return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip, shift=added)
 
     def shared(self, state: Kept) -> Kept:
         return {"control": state["control"]} if "control" in state else {}
@@ -51,7 +51,7 @@ class Scaffold:
     def settle(self, state: Kept, shared: Kept, sent: "Update", order: Order) -> Kept:
         """c_k ← c_k − c − Δ_k/(Hη), with the Δ_k that was sent."""
         factor = self._factor(order.steps, order.rate)
-        return {"control": -_shift(state, shared, sent.size) - factor * sent.dense()}
+        return {"control": -shift("control", state, sent.size, shared) - factor * sent.dense()}
 
     def follow(self, state: Kept, aggregate: "Values", turn: Turn) -> "tuple[Kept, Values | None]":
         """c ← c + (m/K)·mean(c_k⁺ − c_k), in which c_k⁺ − c_k = −c − Δ_k/(Hη); `aggregate` is the plain mean of Δ_k."""
@@ -62,11 +62,3 @@ class Scaffold:
     def _factor(self, steps: int, rate: float) -> np.float32:
         """1/(Hη): −Δ times it is the mean gradient."""
         return np.float32(1 / (reach(steps, self.momentum, rate * self.proximal) * rate))
-
-
-def _shift(state: Kept, shared: Kept, size: int) -> "Values":
-    """c − c_k, where what is not there yet is zero."""
-    shift = shared["control"].copy() if "control" in shared else np.zeros(size, np.float32)
-    if "control" in state:
-        shift -= state["control"]
-    return shift

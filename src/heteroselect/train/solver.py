@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+import numpy as np
+
 from heteroselect.messages import Order
 from heteroselect.part import Requires
 from heteroselect.state import Kept
@@ -16,12 +18,7 @@ if TYPE_CHECKING:
 
     Batch = tuple[Tensor, Tensor]
 
-EQUAL: Requires = {
-    "work": ("equal",),
-    "rate": ("shared",),
-    "weigh": ("uniform",),
-    "aggregate": ("mean",),
-}
+EQUAL: Requires = {"work": ("equal",), "rate": ("shared",), "weigh": ("uniform",), "aggregate": ("mean",)}
 """The kinds of other roles with which corrections of drift add up: all clients do the same and count the same."""
 
 
@@ -60,6 +57,14 @@ class Trained:
 
     def report(self, row: int | None = None) -> dict[str, float]:
         return {name: float(value if row is None else value[row]) for name, value in vars(self).items()}
+
+
+def shift(name: str, state: Kept, size: int, shared: Kept | None = None) -> "Values":
+    """The vector of that name that came down, minus the client's own; what is not there yet is zero."""
+    found = shared[name].copy() if shared and name in shared else np.zeros(size, np.float32)
+    if name in state:
+        found -= state[name]
+    return found
 
 
 @dataclass(frozen=True)

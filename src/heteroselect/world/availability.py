@@ -1,7 +1,7 @@
 """Who is there: intervals of time in which each client is available, and what becomes of one that leaves."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heteroselect.arrays import Counts, Reals
 from heteroselect.conditions import Conditions
-from heteroselect.world.world import World, typical
+from heteroselect.world.world import Losses, World, typical
 
 if TYPE_CHECKING:
     from heteroselect.streams import Streams
@@ -88,9 +88,7 @@ class Intervals:
     world: World
     availability: Availability
 
-    def conditions(
-        self, round: int, now: float, clients: int, losses: Callable[[], Reals], streams: "Streams"
-    ) -> Conditions:
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions:
         """Those of the other world; available is who is so in both."""
         found = self.world.conditions(round, now, clients, losses, streams)
         available, leaves, changes = self.availability.at(now, clients)
@@ -100,7 +98,6 @@ class Intervals:
         return replace(found, available=available, leaves=leaves, changes=min(changes, found.changes))
 
     def typical(self, clients: int, streams: "Streams") -> tuple[float, float]:
-        """Those of the other world."""
         return typical(self.world, clients, streams)
 
 

@@ -41,7 +41,6 @@ class GivenDevices:
         return float(self.seconds.mean())
 
     def step_seconds(self, clients: int, streams: "Streams") -> Reals:
-        """The numbers as they were given."""
         if len(self.seconds) != clients:
             raise ValueError(f"seconds: allowed is one number for each of the {clients} clients, not {self.seconds}")
         return self.seconds

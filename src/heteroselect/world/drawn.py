@@ -1,15 +1,14 @@
 """The paper's world: links drawn anew for each round, devices drawn once, and everybody available."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heteroselect.arrays import Reals
 from heteroselect.conditions import Conditions
 from heteroselect.world.devices import Devices, GivenDevices
 from heteroselect.world.links import Links, MeasuredLinks
+from heteroselect.world.world import Losses
 
 if TYPE_CHECKING:
     from heteroselect.streams import Streams
@@ -23,10 +22,7 @@ class DrawnWorld:
     devices: Devices | GivenDevices = Devices()
     downlinks: Links = Links(5.0, 25.0)
 
-    def conditions(
-        self, round: int, now: float, clients: int, losses: Callable[[], Reals], streams: "Streams"
-    ) -> Conditions:
-        """The conditions of a round, whatever the second is."""
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions:
         stressed = self.uplinks.stress != "none" or self.downlinks.stress != "none"
         present = losses() if stressed else np.zeros(clients)
         return Conditions(

@@ -8,7 +8,7 @@ import numpy as np
 
 from heteroselect.arrays import Reals
 from heteroselect.compress.update import Update
-from heteroselect.compress.wire import Table, WireError, decode, encode
+from heteroselect.compress.wire import TABLE, Table, WireError, decode, encode
 from heteroselect.messages import Upload
 
 if TYPE_CHECKING:
@@ -60,13 +60,7 @@ class Faults:
         return struck
 
     def damage(
-        self,
-        upload: Upload,
-        kind: str,
-        size: int,
-        round: int,
-        streams: "Streams",
-        codecs: Table | None = None,
+        self, upload: Upload, kind: str, size: int, round: int, streams: "Streams", codecs: Table = TABLE
     ) -> Upload:
         """The upload as it arrives; one that cannot be decoded arrives as it is. `codecs` are those of the method
         where it has its own."""
@@ -80,7 +74,7 @@ class Faults:
         if kind not in ("nan", "inf", "scaled"):
             return upload
         try:
-            sent = decode(upload.payload, size) if codecs is None else decode(upload.payload, size, codecs)
+            sent = decode(upload.payload, size, codecs)
         except WireError:
             return upload
         values = sent.values * np.float32(1e6)

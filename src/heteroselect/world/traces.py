@@ -1,6 +1,5 @@
 """Links whose rates are read from a trace, and change while something is on its way."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ import numpy as np
 
 from heteroselect.arrays import Counts, Reals
 from heteroselect.conditions import Conditions, Transfers
-from heteroselect.world.world import World, typical
+from heteroselect.world.world import Losses, World, typical
 
 if TYPE_CHECKING:
     from heteroselect.streams import Streams
@@ -121,9 +120,7 @@ class TracedLinks:
     world: World
     trace: LinkTrace
 
-    def conditions(
-        self, round: int, now: float, clients: int, losses: Callable[[], Reals], streams: "Streams"
-    ) -> Conditions:
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions:
         """Those of the other world, with the rates of this second and the transfers of the trace."""
         found, trace = self.world.conditions(round, now, clients, losses, streams), self.trace
         transfers: Transfers = trace if trace.down else _OnlyUp(trace, found)

@@ -16,6 +16,9 @@ from heteroselect.world.links import MeasuredLinks
 if TYPE_CHECKING:
     from heteroselect.streams import Streams
 
+Losses = Callable[[], Reals]
+"""Gives the present loss of every client, when it is called."""
+
 
 @runtime_checkable
 class World(Protocol):
@@ -26,9 +29,7 @@ class World(Protocol):
     at each of them, so a world that does not depend on losses does not call it.
     """
 
-    def conditions(
-        self, round: int, now: float, clients: int, losses: Callable[[], Reals], streams: "Streams"
-    ) -> Conditions: ...
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions: ...
 
 
 @runtime_checkable
