@@ -293,11 +293,11 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
     method, server, ids, arrived, t = this.method, this.server, plan.cohort.ids, answers.arrived, this.number
     clock, uploads, losses = this.environment.clock, answers.uploads, seen.population.losses
     sent = replace(arrived.sent, calibrated=result.calibrated)
-    beside = clock.beside(sent, seen.conditions, method.score.batches, seen.now, arrived.seconds)
     waited, by_charge = seen.now - server.now, dict[str, float]()
     for charge in CHARGES:
         other, training = replace(clock, charge=charge), arrived.other_clocks[charge]
-        by_charge[charge] = training + other.beside(sent, seen.conditions, method.score.batches, seen.now, training)
+        beside = other.beside(sent, seen.conditions, method.score.batches, seen.now, training)
+        by_charge[charge] = waited + (training + beside)
     kept = [upload.report["memory"] for upload in uploads.values() if "memory" in upload.report]
     record = Record(
         round=t,
@@ -308,8 +308,8 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         densities=answers.densities.tolist(),
         weights=result.weights.tolist(),
         bandwidth_mbps=(seen.conditions.up[ids] / 1e6).tolist(),
-        seconds=waited + (arrived.seconds + beside),
-        seconds_by_charge={charge: waited + seconds for charge, seconds in by_charge.items()},
+        seconds=by_charge[clock.charge],
+        seconds_by_charge=by_charge,
         bytes=sent.bytes(),
         tau=plan.cohort.tau,
         theta=plan.allocation.theta,

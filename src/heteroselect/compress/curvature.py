@@ -61,12 +61,7 @@ class Curvature:
         return update, {"mask": mask_density(layout, update.positions)}
 
     def curvature(
-        self,
-        model: "FlatModel",
-        loss: "Tensor",
-        spans: "Sequence[Span]",
-        proximal: float,
-        generator: "torch.Generator",
+        self, model: "FlatModel", loss: "Tensor", spans: "Sequence[Span]", proximal: float, generator: "torch.Generator"
     ) -> "dict[Span, Values]":
         """|Ĥ| of the sampled layers; SettingError where the model cannot be differentiated twice."""
         try:

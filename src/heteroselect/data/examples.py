@@ -41,6 +41,12 @@ class Pixels:
     augment: bool
     channels_last: bool = True
 
+    @staticmethod
+    def of(x: Tensor) -> "Pixels | None":
+        """Those of images of which nothing is known but their bytes; None where x are no bytes."""
+        half = (0.5,) * x.shape[1] if x.dtype == torch.uint8 else ()
+        return Pixels(half, half, augment=False) if half else None
+
 
 @dataclass(frozen=True)
 class Source:

@@ -146,8 +146,4 @@ def _source(train: Examples, test: Examples) -> Source:
     if labelled and int(min(train.y.min(), test.y.min())) < 0:
         raise HeteroSelectError("data: class numbers in y must be 0 or more.")
     classes = int(max(train.y.max(), test.y.max())) + 1 if labelled else None
-    pixels = None
-    if train.x.dtype == torch.uint8:
-        half = (0.5,) * train.x.shape[1]
-        pixels = Pixels(half, half, augment=False)
-    return Source("own", train, test, classes, pixels)
+    return Source("own", train, test, classes, Pixels.of(train.x))

@@ -30,8 +30,7 @@ def read_npz(name: str, folders: list[Path], test_fraction: float, seed: int) ->
         if a.dtype != b.dtype or a.shape[1:] != b.shape[1:]:
             raise HeteroSelectError(f"{path} has test examples whose {key} differs in type or shape from training.")
     classes = None if train.y.is_floating_point() else 1 + int(max(train.y.max(), test.y.max()))
-    half = (0.5,) * train.x.shape[1] if train.x.dtype == torch.uint8 else ()
-    return Source(name, train, test, classes, Pixels(half, half, augment=False) if half else None)
+    return Source(name, train, test, classes, Pixels.of(train.x))
 
 
 def _arrays(path: Path) -> dict[str, Array]:

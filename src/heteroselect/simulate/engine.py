@@ -47,7 +47,7 @@ class Simulator:
         return self.pool.layout
 
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
-        if not (self.together and self.layout.size <= SMALL and self.task.draws == Draws()):
+        if not self._small:
             return self.pool.map(weights, lambda q, model: self.clients[q.client].loss(q, model, self.task), questions)
         parts = self.pool.map(weights, self._scoring.answer, self._scoring.split(questions))
         return [loss for part in parts for loss in part]
@@ -84,6 +84,11 @@ class Simulator:
         client = self.clients[request.client]
         return self.pool.map(weights, lambda r, model: client.calibrate(r, model, self.task), [request])[0]
 
+    @property
+    def _small(self) -> bool:
+        """Whether clients may be taken together: a small model that draws no random numbers."""
+        return self.together and self.layout.size <= SMALL and self.task.draws == Draws()
+
     def _state(self, client: int) -> State:
         return by_role(self.kept.get(client, {}))
 
@@ -93,12 +98,9 @@ class Simulator:
         return [upload for upload, _ in answers]
 
     def _together_may_fit(self) -> bool:
-        """A solver that takes rows; small models that neither draw random numbers nor hold statistics; data that is
-        not augmented."""
+        """A solver that takes rows; small models that hold no statistics; data that is not augmented."""
         augmented = self.task.pixels is not None and self.task.pixels.augment
-        small = self.layout.size <= SMALL and self.task.draws == Draws()
-        rows = bool(getattr(self.method.train, "rows", False))
-        return self.together and self._rows_fit and rows and small and not augmented
+        return self._small and self._rows_fit and bool(getattr(self.method.train, "rows", False)) and not augmented
 
     def _train_together(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Answer] | None:
         """A matrix of clients for each worker; None where that would not give the bits of training one by one."""

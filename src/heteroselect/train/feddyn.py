@@ -13,24 +13,21 @@ import numpy as np
 from heteroselect.messages import Order
 from heteroselect.part import Brings, Requires, setting
 from heteroselect.state import Kept
-from heteroselect.train.solver import EQUAL, Job, Trainable, Trained, Turn, shift
+from heteroselect.train.solver import EQUAL, Job, Local, Trainable, Trained, Turn, shift
 
 if TYPE_CHECKING:
     from heteroselect.compress.update import Update, Values
 
 
 @dataclass(frozen=True)
-class FedDyn:
+class FedDyn(Local):
     """H steps on F_k(y) − ⟨h_k, y⟩ + α/2·‖y − w‖²; the server steps on by −h/α."""
 
     kind: ClassVar[str] = "feddyn"
-    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
     rows: ClassVar[bool] = True
     requires: ClassVar[Requires] = EQUAL
     brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
 
-    steps: int = setting(50, "H, local steps", ge=1)
-    batch: int = setting(32, "examples per step", ge=1)
     alpha: float = setting(0.1, "α of the dynamic regularisation, and the local pull", gt=0)
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(2.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)

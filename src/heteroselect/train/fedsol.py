@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from heteroselect.part import SettingError, setting
-from heteroselect.train.solver import Job, Trainable, Trained
+from heteroselect.train.solver import Job, Local, Trainable, Trained
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FedSOL:
+class FedSOL(Local):
     """H steps of SGD with the task's gradient at y + ρ·Λ∘q/‖q‖, where q is the gradient of
     KL(softmax(global/T) ‖ softmax(local/T)) at y, and Λ is |y − w| or 1. For classification only."""
 
     kind: ClassVar[str] = "fedsol"
-    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
     # two passes, and the global model forwards, which is a third of one
     passes: ClassVar[float] = 7 / 3
 
-    steps: int = setting(50, "H, local steps", ge=1)
-    batch: int = setting(32, "examples per step", ge=1)
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(0.0, "norm bound of the task's gradient; 0 does not clip", ge=0)
     rho: float = setting(1.0, "ρ, how far from y the gradient is taken; 0 is SGD", ge=0)

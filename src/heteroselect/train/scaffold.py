@@ -15,25 +15,22 @@ from heteroselect.messages import Order
 from heteroselect.part import Brings, Requires, setting
 from heteroselect.state import Kept
 from heteroselect.train.reach import reach
-from heteroselect.train.solver import EQUAL, Job, Trainable, Trained, Turn, shift
+from heteroselect.train.solver import EQUAL, Job, Local, Trainable, Trained, Turn, shift
 
 if TYPE_CHECKING:
     from heteroselect.compress.update import Update, Values
 
 
 @dataclass(frozen=True)
-class Scaffold:
+class Scaffold(Local):
     """c − c_k is added to every gradient. Plain SGD by default: with a momentum, a pull or a clip −Δ/(Hη) is no mean
     gradient. Momentum and pull are made up for by counting how far the steps reach; a clip is not."""
 
     kind: ClassVar[str] = "scaffold"
-    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
     rows: ClassVar[bool] = True
     requires: ClassVar[Requires] = EQUAL
     brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
 
-    steps: int = setting(50, "H, local steps", ge=1)
-    batch: int = setting(32, "examples per step", ge=1)
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
     proximal: float = setting(0.0, "μ, the pull to the global model", ge=0)
     clip: float = setting(0.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)

@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heteroselect.part import setting
-from heteroselect.train.solver import Job, Trainable, Trained
+from heteroselect.train.solver import Job, Local, Trainable, Trained
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(Local):
     """H steps on F_k(y) + μ/2·‖y − w‖². The clip bounds task plus proximal gradient."""
 
     kind: ClassVar[str] = "sgd"
-    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
     rows: ClassVar[bool] = True
 
-    steps: int = setting(50, "H, local steps", ge=1)
-    batch: int = setting(32, "examples per step", ge=1)
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     proximal: float = setting(0.0, "μ, the pull to the global model (FedProx)", ge=0)
     clip: float = setting(2.0, "norm bound of task plus proximal gradient; 0 does not clip", ge=0)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from heteroselect.messages import Order
-from heteroselect.part import Requires
+from heteroselect.part import Requires, setting
 from heteroselect.state import Kept
 
 if TYPE_CHECKING:
@@ -46,6 +46,16 @@ class Job:
     steps: int
     states: Sequence[Kept] = ({},)
     shared: Kept = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Local:
+    """The base of the solvers here: the settings that all have, which one takes over from the solver in its place."""
+
+    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
+
+    steps: int = setting(50, "H, local steps", ge=1)
+    batch: int = setting(32, "examples per step", ge=1)
 
 
 @dataclass(frozen=True)
