@@ -15,6 +15,7 @@ from torch import Tensor
 
 from heteroselect.allocate import Allocation
 from heteroselect.arrays import Counts, Reals
+from heteroselect.cohort import Cohort, Outcome, Situation, among, checked
 from heteroselect.compress import Update
 from heteroselect.compress.update import Values
 from heteroselect.conditions import Conditions
@@ -26,7 +27,7 @@ from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.receive import Arrived, choose, receive, remembered
 from heteroselect.score import Scores
-from heteroselect.select import Cohort, Outcome, SendAll, Situation, among, checked
+from heteroselect.select import SendAll
 from heteroselect.state import Kept, State
 from heteroselect.streams import Streams
 from heteroselect.train import Turn, TwoSided

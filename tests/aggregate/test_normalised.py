@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from heteroselect.aggregate import FedNova
 from heteroselect.aggregate.normalised import normalised
+from heteroselect.cohort import Cohort
 from heteroselect.population import Population
-from heteroselect.select.cohort import Cohort
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 

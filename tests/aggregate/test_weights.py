@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from heteroselect.aggregate import ByData, ByScore, ByShare, Equal, Inverse, OneOfAll
+from heteroselect.cohort import Cohort
 from heteroselect.part import SettingError
 from heteroselect.population import Population
-from heteroselect.select.cohort import Cohort
 
 EVEN = np.ones(3)
 

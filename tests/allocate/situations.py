@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from heteroselect.allocate import Allocation
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.conditions import Conditions
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.select.cohort import Cohort, Situation
 
 NOW = Moment(3, 10)
 

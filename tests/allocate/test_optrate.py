@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from allocate.situations import allocate, here, links
 from heteroselect.allocate.optrate import OptRate, continued, importance, level_out
+from heteroselect.cohort import Outcome
 from heteroselect.moment import Moment
-from heteroselect.select.cohort import Outcome
 
 RANDOM = settings(max_examples=50, deadline=None, derandomize=True)
 

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose
 
 from allocate.situations import allocate, here, links
 from heteroselect.allocate import All, Allocation, FedCG, FlexCom, OptRate, ScoreShare, UniformShare, Waterfill
+from heteroselect.cohort import Outcome
 from heteroselect.method import needs_of
 from heteroselect.moment import Moment
 from heteroselect.part import check, setting
-from heteroselect.select.cohort import Outcome
 from heteroselect.state import by_role, flat
 
 RANDOM = settings(max_examples=25, deadline=None, derandomize=True)

@@ -10,12 +10,12 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
 from heteroselect import part, state
+from heteroselect.cohort import Outcome, Situation
 from heteroselect.compress.update import Update
 from heteroselect.method import needs_of
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.score import Informativeness, NoScore, Scores
-from heteroselect.select import Outcome, Situation
 
 
 class Largest:

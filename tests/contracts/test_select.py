@@ -10,6 +10,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
 from heteroselect import part, state
+from heteroselect.cohort import checked
 from heteroselect.compress.update import Update
 from heteroselect.conditions import Conditions
 from heteroselect.method import needs_of
@@ -30,7 +31,6 @@ from heteroselect.select import (
     Situation,
     Softmax,
     Uniform,
-    checked,
 )
 
 

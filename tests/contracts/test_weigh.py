@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from heteroselect.aggregate import ByData, ByScore, ByShare, Equal, FedNova, Inverse, OneOfAll
+from heteroselect.cohort import Cohort
 from heteroselect.method import needs_of
 from heteroselect.part import check
 from heteroselect.population import Population
-from heteroselect.select.cohort import Cohort
 
 RANDOM = settings(max_examples=40, deadline=None, derandomize=True)
 

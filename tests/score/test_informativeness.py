@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from heteroselect.cohort import Outcome, Situation
 from heteroselect.compress.update import Update
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.score import Informativeness, NoScore, Scores
-from heteroselect.select import Outcome, Situation
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 LATER = Moment(20, 100)

@@ -6,21 +6,17 @@ by how far its client's steps reach, and the average multiplied by how far they 
 term, for which the paper has other reaches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.cohort import Cohort
 from heteroselect.part import Brings, setting
 from heteroselect.population import Population
 from heteroselect.train.reach import reach
-
-if TYPE_CHECKING:
-    from heteroselect.select.cohort import Cohort
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,16 @@
 The cohort is of those whose updates arrived, the population of all clients.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort
 from heteroselect.part import Brings, Requires, SettingError, setting
 from heteroselect.population import Population
-
-if TYPE_CHECKING:
-    from heteroselect.select.cohort import Cohort
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,16 @@
 """How much may each client send? Its share of the round's budget, under a ceiling (eq. 8)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from heteroselect.allocate.budget import Schedule
 from heteroselect.allocate.waterfill import waterfill
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.conditions import VALUE_BITS, Conditions
 from heteroselect.part import Brings, setting
-
-if TYPE_CHECKING:
-    from heteroselect.select.cohort import Cohort, Situation
 
 SPARSE: Brings = {"compress": {"kind": "topk"}}
 """A density means nothing to a client that does not compress."""

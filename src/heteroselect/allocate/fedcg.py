@@ -10,21 +10,17 @@ faster at its θ. Step B, given the clients: the shortest round t with τ_j + θ
 client j hurts.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from heteroselect.allocate.density import SPARSE, Allocation
 from heteroselect.allocate.flexcom import known
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, setting
-
-if TYPE_CHECKING:
-    from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)

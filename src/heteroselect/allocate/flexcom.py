@@ -8,20 +8,16 @@ R = A + Σ b_i/θ_i rounds are needed, b_i ∝ p_i²G_i²; the least E·R has θ
 Cost is counted in seconds here: C₀ those of computing, c_i those of a whole update on client i's link.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from heteroselect.allocate.density import SPARSE, Allocation
 from heteroselect.allocate.waterfill import waterfill
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, setting
-
-if TYPE_CHECKING:
-    from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)

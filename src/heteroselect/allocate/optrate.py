@@ -6,22 +6,18 @@ traffic. The abstract says so much; the formulas here are ours: minimise Σ_t a_
 what compression loses in round t and a_t how much of it is left at the end.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from heteroselect.allocate.density import SPARSE, Allocation
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Outcome, Situation
 from heteroselect.moment import Moment
 from heteroselect.part import Brings, setting
 from heteroselect.state import Kept
-
-if TYPE_CHECKING:
-    from heteroselect.select.cohort import Cohort, Outcome, Situation
 
 
 @dataclass(frozen=True)

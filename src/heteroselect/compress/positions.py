@@ -222,11 +222,7 @@ def _with_low_bits(upper: NDArray[np.int32], bits: NDArray[np.uint8], low: int) 
 
 def _gaps(positions: Positions, start: int = 0) -> Ints:
     """How many are left out before each, beginning at `start`."""
-    gaps = positions.copy()
-    gaps[1:] -= positions[:-1]
-    gaps[1:] -= 1
-    gaps[:1] -= start
-    return gaps
+    return np.diff(positions, prepend=start - 1) - 1
 
 
 def _gap_bytes(gaps: Ints) -> NDArray[np.uint8]:

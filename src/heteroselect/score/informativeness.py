@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.cohort import Outcome, Situation
 from heteroselect.part import setting
 from heteroselect.population import Population
 from heteroselect.score.parts import cosines, diversity, fairness, loss_informativeness, minmax, staleness
 from heteroselect.score.scores import Scores
-from heteroselect.select.cohort import Outcome, Situation
 from heteroselect.select.draws import weighted
 from heteroselect.select.geometry import SKETCH
 from heteroselect.state import Kept

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
-from heteroselect.select.cohort import Situation
+from heteroselect.cohort import Situation
 
 
 @dataclass(frozen=True)

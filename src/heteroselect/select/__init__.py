@@ -1,8 +1,8 @@
 """Who takes part?"""
 
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.select.adasample import AdaSample
 from heteroselect.select.clustered import Clustered
-from heteroselect.select.cohort import Cohort, Outcome, Situation, among, checked
 from heteroselect.select.delta import Delta
 from heteroselect.select.divfl import DivFL
 from heteroselect.select.fedcg import FedCG
@@ -24,12 +24,9 @@ __all__ = [
     "FedCS",
     "Oort",
     "OptimalSampling",
-    "Outcome",
     "PowerOfChoice",
     "SendAll",
     "Situation",
     "Softmax",
     "Uniform",
-    "among",
-    "checked",
 ]

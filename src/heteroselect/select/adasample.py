@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, setting
-from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.draws import tally
 
 

@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.compress.update import dot
 from heteroselect.part import Brings, setting
 from heteroselect.population import Population
-from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.draws import tally
 from heteroselect.select.geometry import SKETCH
 from heteroselect.state import Kept

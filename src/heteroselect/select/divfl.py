@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, setting
-from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.facility import lazy, represented
 from heteroselect.select.geometry import SKETCH, UNSEEN, distances, gram
 

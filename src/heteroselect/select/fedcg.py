@@ -13,8 +13,8 @@ import numpy as np
 
 from heteroselect.allocate.fedcg import hurts, shortest
 from heteroselect.arrays import Counts, Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, setting
-from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.divfl import newcomers
 from heteroselect.select.facility import cost, greedy, represented
 from heteroselect.select.geometry import SKETCH, UNSEEN, distances, gram

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import setting
-from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.arrays import Counts, Reals, proportional_chances
+from heteroselect.cohort import Cohort
 from heteroselect.part import Brings, setting
-from heteroselect.select.cohort import Cohort
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings
-from heteroselect.select.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
 from heteroselect.moment import Moment
 from heteroselect.part import Brings, setting
-from heteroselect.select.cohort import Cohort, Situation
 from heteroselect.select.draws import gumbel_top
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.arrays import Reals
-from heteroselect.select.cohort import Cohort, Situation
+from heteroselect.cohort import Cohort, Situation
 
 
 @dataclass(frozen=True)

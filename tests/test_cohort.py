@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from heteroselect.cohort import Cohort, Situation, checked
 from heteroselect.moment import Moment
 from heteroselect.part import SettingError
 from heteroselect.population import Population
-from heteroselect.select import Cohort, Situation, checked
 
 ALLOWED = np.array([2, 3, 5, 8])
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
