@@ -16,6 +16,5 @@ ENTRY = Entry(
     ),
     summary="all coordinates above a threshold that a sample gives, with an error memory",
     paper='Aji, Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017',
-    year=2017,
     leaves_out="one threshold per layer: it is one for the whole model",
 )

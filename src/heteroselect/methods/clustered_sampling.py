@@ -12,5 +12,4 @@ ENTRY = Entry(
     Method("clustered-sampling", select=Clustered(), weigh=ByShare()),
     summary="one client from each of m groups of similar ones, without bias",
     paper='Fraboni, Vidal, Kameni, Lorenzi, "Clustered sampling: Low-variance and improved representativity for clients selection in federated learning", ICML 2021',
-    year=2021,
 )

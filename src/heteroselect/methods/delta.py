@@ -9,6 +9,5 @@ ENTRY = Entry(
     Method("delta", select=Delta(), weigh=ByShare()),
     summary="clients drawn by how far their updates are from the mean",
     paper='Wang, Xu, Xu, Xiang, Chen, Ding, Wang, "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023',
-    year=2023,
     leaves_out="the variance of mini-batches, which clients do not report: it counts as 0",
 )

@@ -20,6 +20,5 @@ ENTRY = Entry(
     ),
     summary="one coordinate in a hundred, momentum corrected and masked, with a warm-up",
     paper='Lin, Han, Mao, Wang, Dally, "Deep gradient compression: Reducing the communication bandwidth for distributed training", ICLR 2018',
-    year=2018,
     leaves_out="gradient clipping at the server",
 )

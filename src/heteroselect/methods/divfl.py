@@ -13,6 +13,5 @@ ENTRY = Entry(
     Method("divfl", select=DivFL(), weigh=ByShare()),
     summary="the m clients whose updates best stand for those of everybody",
     paper='Balakrishnan, Li, Zhou, Himayat, Smith, Bilmes, "Diverse client selection for federated learning via submodular maximization", ICLR 2022',
-    year=2022,
     leaves_out="the first round in which all clients send a gradient",
 )

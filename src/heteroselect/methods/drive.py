@@ -13,5 +13,4 @@ ENTRY = Entry(
     Method("drive", allocate=UniformShare(average=1.0), compress=Drive(), weigh=Equal()),
     summary="updates rotated at random and sent as one bit per coordinate, without bias",
     paper='Vargaftik, Ben-Basat, Portnoy, Mendelson, Ben-Itzhak, Mitzenmacher, "DRIVE: One-bit distributed mean estimation", NeurIPS 2021',
-    year=2021,
 )

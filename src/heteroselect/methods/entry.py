@@ -13,12 +13,15 @@ STAR = "* the rule is a reconstruction from the paper's abstract"
 class Entry:
     """A method with its paper. The rule is that of its authors, or a `reconstruction` where the text of their paper was
     not at hand; `leaves_out` says what of the paper is missing here. `settings` are settings of the run that belong to
-    it, with dotted keys."""
+    it, with dotted keys. The `year` is the last word of `paper`, unless another is given."""
 
     method: Method
     summary: str
     paper: str
-    year: int
+    year: int = 0
     leaves_out: str = ""
     reconstruction: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "year", self.year or int(self.paper[-4:]))

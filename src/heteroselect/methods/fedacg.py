@@ -12,5 +12,4 @@ ENTRY = Entry(
     Method("fedacg", train=SGD(proximal=0.01), server=LookAhead(0.85)),
     summary="clients start from where the server's momentum is about to carry the model",
     paper='Kim, Kim, Han, "Communication-efficient federated learning with accelerated client gradient", CVPR 2024',
-    year=2024,
 )

@@ -8,6 +8,5 @@ ENTRY = Entry(
     Method("fedadam", server=Adaptive("adam", rate=0.03)),
     summary="an adaptive step at the server",
     paper='Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, "Adaptive federated optimization", ICLR 2021',
-    year=2021,
     leaves_out="the bias correction, as the paper does",
 )

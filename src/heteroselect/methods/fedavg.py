@@ -7,5 +7,4 @@ ENTRY = Entry(
     Method(),
     summary="uniform clients, plain SGD, everything sent, weighed by data",
     paper='McMahan, Moore, Ramage, Hampson, Agüera y Arcas, "Communication-efficient learning of deep networks from decentralized data", AISTATS 2017',
-    year=2017,
 )

@@ -8,5 +8,4 @@ ENTRY = Entry(
     Method("fedavgm", server=ServerMomentum(0.9)),
     summary="FedAvg with momentum at the server",
     paper='Hsu, Qi, Brown, "Measuring the effects of non-identical data distribution for federated visual classification", 2019',
-    year=2019,
 )

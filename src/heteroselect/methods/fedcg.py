@@ -16,6 +16,5 @@ ENTRY = Entry(
     summary="representative clients, each compressed to what its link can carry",
     paper='Jiang, Xu, Xu, Wang, Wang, Qian, "Heterogeneity-aware federated learning with adaptive client selection and '
     'gradient compression", INFOCOM 2023',
-    year=2023,
     reconstruction=True,
 )

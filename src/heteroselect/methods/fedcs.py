@@ -11,5 +11,4 @@ ENTRY = Entry(
     Method("fedcs", select=FedCS()),
     summary="as many clients as fit into a deadline, the quickest first",
     paper='Nishio, Yonetani, "Client selection for federated learning with heterogeneous resources in mobile edge", ICC 2019',
-    year=2019,
 )

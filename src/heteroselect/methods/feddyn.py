@@ -9,5 +9,4 @@ ENTRY = Entry(
     Method("feddyn", train=FedDyn(), weigh=Equal()),
     summary="the objective of each client is bent towards the global optimum",
     paper='Acar, Zhao, Matas, Mattina, Whatmough, Saligrama, "Federated learning based on dynamic regularization", ICLR 2021',
-    year=2021,
 )

@@ -9,5 +9,4 @@ ENTRY = Entry(
     Method("fedpaq", compress=QSGD(levels=10), weigh=Equal()),
     summary="uniform clients, updates quantised without bias",
     paper='Reisizadeh, Mokhtari, Hassani, Jadbabaie, Pedarsani, "FedPAQ: A communication-efficient federated learning method with periodic averaging and quantization", AISTATS 2020',
-    year=2020,
 )

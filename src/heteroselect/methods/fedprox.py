@@ -8,5 +8,4 @@ ENTRY = Entry(
     Method("fedprox", train=SGD(proximal=0.1)),
     summary="FedAvg with a pull μ towards the global model",
     paper='Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith, "Federated optimization in heterogeneous networks", MLSys 2020',
-    year=2020,
 )

@@ -8,5 +8,4 @@ ENTRY = Entry(
     Method("fedyogi", server=Adaptive("yogi", rate=0.03)),
     summary="an adaptive step at the server whose second moment moves slowly",
     paper='Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, "Adaptive federated optimization", ICLR 2021',
-    year=2021,
 )

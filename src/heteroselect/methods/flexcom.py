@@ -12,6 +12,5 @@ ENTRY = Entry(
     Method("flexcom", allocate=FlexCom(), memory=ErrorMemory("static", static=1.0), compress=TopK()),
     summary="every device has its own density, by what sending and waiting cost it",
     paper='Li, Shi, Hou, Li, Pan, Han, "To talk or to work: Flexible communication compression for energy efficient federated learning over heterogeneous mobile edge devices", INFOCOM 2021',
-    year=2021,
     reconstruction=True,
 )

@@ -9,6 +9,5 @@ ENTRY = Entry(
     Method("oort", select=Oort(), weigh=Equal()),
     summary="clients by the loss they trained with and the time they took, with room for newcomers",
     paper='Lai, Zhu, Madhyastha, Chowdhury, "Oort: Efficient federated learning via guided participant selection", OSDI 2021',
-    year=2021,
     leaves_out="over-commitment",
 )

@@ -12,5 +12,4 @@ ENTRY = Entry(
     Method("optimal-client-sampling", select=Everybody(), choose=OptimalSampling(), weigh=ByShare()),
     summary="everybody trains, and those with long updates are likelier to send theirs",
     paper='Chen, Horváth, Richtárik, "Optimal client sampling for federated learning", TMLR 2022',
-    year=2022,
 )

@@ -13,6 +13,5 @@ ENTRY = Entry(
     Method("optrate", allocate=OptRate(), compress=TopK()),
     summary="one density for all, adapted round by round to where it loses least",
     paper='Cui, Su, Zhou, Liu, "Optimal rate adaption in federated learning with compressed communications", INFOCOM 2022',
-    year=2022,
     reconstruction=True,
 )

@@ -25,5 +25,4 @@ ENTRY = Entry(
     ),
     summary="of d random clients the m with the highest loss",
     paper='Cho, Wang, Joshi, "Client selection in federated learning: Convergence analysis and power-of-choice selection strategies", 2020',
-    year=2020,
 )

@@ -16,5 +16,4 @@ ENTRY = Entry(
     ),
     summary="a random part of the coordinates, and an error memory that keeps the rest",
     paper='Stich, Cordonnier, Jaggi, "Sparsified SGD with memory", NeurIPS 2018',
-    year=2018,
 )

@@ -13,6 +13,5 @@ ENTRY = Entry(
     Method("scaffold", train=Scaffold(), weigh=Equal()),
     summary="control variates take the drift out of the local steps",
     paper='Karimireddy, Kale, Mohri, Reddi, Stich, Suresh, "SCAFFOLD: Stochastic controlled averaging for federated learning", ICML 2020',
-    year=2020,
     leaves_out="option I, a full gradient per client; this is option II",
 )

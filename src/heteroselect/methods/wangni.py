@@ -10,5 +10,4 @@ ENTRY = Entry(
     Method("wangni", allocate=UniformShare(), compress=Wangni(), weigh=Equal()),
     summary="coordinates sent with chances that keep the variance low, without bias",
     paper='Wangni, Wang, Liu, Zhang, "Gradient sparsification for communication-efficient distributed optimization", NeurIPS 2018',
-    year=2018,
 )
