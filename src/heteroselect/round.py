@@ -183,7 +183,6 @@ class Plan:
     allocation: Allocation
     beta: float
     orders: list[Order]
-    selector_state: Kept
 
 
 def select_and_allocate(this: Round, seen: Seen) -> Plan:
@@ -213,7 +212,7 @@ def select_and_allocate(this: Round, seen: Seen) -> Plan:
         Order(int(k), this.number, rate, float(density), beta, int(count), allocation.warmup, hold)
         for k, rate, density, count in zip(ids, rates, allocation.densities, steps, strict=True)
     ]
-    return Plan(replace(cohort, steps=steps), score, allocation, beta, orders, cohort.state)
+    return Plan(replace(cohort, steps=steps), score, allocation, beta, orders)
 
 
 @dataclass(frozen=True)
@@ -275,7 +274,7 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
     weights = np.zeros(len(ids))
     with naming("weigh"):
         weights[places] = method.weigh.weights(plan.score[places], answers.cohort.only(places), seen.population)
-    model, state, mean = server.weights, {**server.state, "select": plan.selector_state}, None
+    model, state, mean = server.weights, {**server.state, "select": plan.cohort.state}, None
     if len(places):
         size = this.clients.layout.size
         mean = method.aggregate.aggregate([updates[int(k)] for k in ids[places]], weights[places], size)

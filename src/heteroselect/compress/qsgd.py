@@ -35,7 +35,6 @@ class QSGD:
         check(self)  # more levels than a code has room for would be sent as others, without an error
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
-        """All of v on the grid, without what became zero."""
         starts = np.arange(0, v.size, self.bucket)
         norms = np.sqrt(np.add.reduceat(np.square(finite(v), dtype=np.float64), starts))
         # a norm beyond float32 may be cut: no coordinate is larger than the largest float, so nothing is clipped

@@ -37,7 +37,6 @@ class Threshold:
         return Update.keep(v, above), {}
 
     def threshold(self, magnitudes: Values, density: float, rng: np.random.Generator) -> float:
-        """The (1 − density)-quantile of a sample."""
         if density >= 1:
             return 0.0
         size = magnitudes.size

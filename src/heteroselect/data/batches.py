@@ -1,5 +1,6 @@
 """Batches: bytes become numbers here, and training images are cropped and flipped."""
 
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from heteroselect.arrays import Counts
 from heteroselect.data.examples import Examples, Pixels
 
 PADDING = 4
@@ -46,22 +48,19 @@ def augment(x: Tensor, rng: np.random.Generator) -> Tensor:
     ]
 
 
+@dataclass(eq=False)
 class Batches:
     """An endless stream of batches of one size: epoch after epoch, each in a new order.
 
     A batch may reach over the end of an epoch, so that all have the same shape.
     """
 
-    def __init__(
-        self,
-        examples: Examples,
-        size: int,
-        rng: np.random.Generator,
-        pixels: Pixels | None,
-        device: torch.device | str = "cpu",
-    ) -> None:
-        self.examples, self.size, self.rng, self.pixels, self.device = examples, size, rng, pixels, device
-        self._queue = np.empty(0, np.int64)
+    examples: Examples
+    size: int
+    rng: np.random.Generator
+    pixels: Pixels | None
+    device: torch.device | str = "cpu"
+    _queue: Counts = field(default_factory=lambda: np.empty(0, np.int64), init=False)
 
     def take(self, batches: int = 1) -> Examples:
         """The examples of the next batches, one after the other, as they are stored."""

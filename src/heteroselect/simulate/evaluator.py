@@ -25,7 +25,6 @@ class Evaluator:
         self._ready = Ready(task.pixels)
 
     def evaluate(self, weights: Weights) -> float:
-        """The metric of the model on the test set."""
         value = float(self.metric(self.outputs(weights), self.test.y))
         if not math.isfinite(value):
             raise HeteroSelectError(f"metric: it gave {value} on the test set; allowed is a finite number.")

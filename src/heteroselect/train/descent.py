@@ -32,7 +32,7 @@ def descend(
     every gradient before the pull and the clip; the momentum is fresh each time."""
     anchor = model.vector.clone()
     velocity = torch.zeros_like(anchor)
-    added = None if shift is None else _like(model.vector, shift)
+    added = None if shift is None else torch.from_numpy(np.stack(shift)).view_as(anchor).to(anchor.device)
     rates = [job.rates[0]] if len(set(job.rates)) == 1 else list(job.rates)
     total = squares = torch.zeros((), device=anchor.device)
     model.module.train()
@@ -84,8 +84,3 @@ def fused() -> Callable[..., None]:
     except (AttributeError, RuntimeError, OSError):
         return step
     return scripted
-
-
-def _like(vector: Tensor, shift: "Sequence[Values]") -> Tensor:
-    """The vectors as a tensor of the model's shape, on its device."""
-    return torch.from_numpy(np.stack(shift) if vector.dim() == 2 else shift[0]).to(vector.device)

@@ -37,7 +37,6 @@ class Messages:
     reports: int = 0
 
     def bytes(self) -> "Bytes":
-        """The traffic of the round."""
         only_asked = np.setdiff1d(self.asked, self.selected).size
         return Bytes(
             up_paper=float((self.densities * 4 * self.size).sum()),

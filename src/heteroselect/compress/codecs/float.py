@@ -20,7 +20,6 @@ class Halves:
     codes: NDArray[np.uint16]
 
     def values(self) -> Values:
-        """The same numbers as float32."""
         return self.codec.wide(self.codes)
 
 
