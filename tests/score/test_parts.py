@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heteroselect.compress.update import Update
-from heteroselect.score.parts import cosines, diversity, fairness, loss_informativeness, minmax, staleness
+from heteroselect.score.parts import cosines, diversity, fairness, minmax, staleness
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12).map(np.array)
@@ -61,12 +61,12 @@ def test_minmax_rejects_what_is_not_finite(bad, others):
 
 def test_eq_2_loss_by_hand():
     # (0.5 − 0.5)/2, (2.5 − 0.5)/2, (1 − 0.5)/2
-    assert loss_informativeness(np.array([0.5, 2.5, 1.0])).tolist() == [0, 1, 0.25]
+    assert minmax(np.array([0.5, 2.5, 1.0])).tolist() == [0, 1, 0.25]
 
 
 def test_equal_losses_are_told_apart_by_nothing():
-    assert loss_informativeness(np.array([2.3, 2.3])).tolist() == [0.5, 0.5]
-    assert loss_informativeness(np.array([2.3, 2.3]), 1.0).tolist() == [1, 1]
+    assert minmax(np.array([2.3, 2.3])).tolist() == [0.5, 0.5]
+    assert minmax(np.array([2.3, 2.3]), 1.0).tolist() == [1, 1]
 
 
 def test_eq_3_diversity_by_hand():

@@ -53,8 +53,9 @@ def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Sourc
     train = examples(data[:2], "data")
     held = test if test is not None else data[2:] or None
     if held is not None:
-        _same_kind(train, examples(held, "test"), "test")
-        return _source(train, examples(held, "test"))
+        parts = train, examples(held, "test")
+        _same_kind(*parts, "test")
+        return _source(*parts)
     if len(train) < 2:
         raise HeteroSelectError("data: one example cannot be held out for testing and trained on; two are needed.")
     return _source(*hold_out(train, fraction, streams.numpy("held-out test examples")))

@@ -9,7 +9,7 @@ from heteroselect.arrays import Counts, Reals
 from heteroselect.cohort import Outcome, Situation
 from heteroselect.part import setting
 from heteroselect.population import Population
-from heteroselect.score.parts import cosines, diversity, fairness, loss_informativeness, minmax, staleness
+from heteroselect.score.parts import cosines, diversity, fairness, minmax, staleness
 from heteroselect.score.scores import Scores
 from heteroselect.select.draws import weighted
 from heteroselect.select.geometry import SKETCH
@@ -80,7 +80,7 @@ class Informativeness:
             ids, population = ids[places], population.only(places)
         compared = cosines(population.uploads, here.state.get("consensus")) if self.diversity_weight else {}
         parts = {
-            "loss": loss_informativeness(self._losses(population), self.constant),
+            "loss": minmax(self._losses(population), self.constant),
             "diversity": diversity(len(population), compared),
             "fairness": fairness(population.counts, self.fairness_start),
             "staleness": staleness(

@@ -12,8 +12,8 @@ EPSILON = 1e-8
 
 
 def minmax(values: Reals, constant: float | None = 0.5) -> Reals:
-    """Stretch to [0, 1]; where all are equal there is no order, and everybody gets `constant`
-    (None leaves the values as they are).
+    """Stretch to [0, 1]; where all are equal there is no order, and everybody gets `constant` (None leaves the values
+    as they are). Of the local losses it is V′ (eq. 2), whose ε only keeps 0/0 away.
 
     >>> minmax(np.array([1.0, 3.0, 2.0])).tolist()
     [0.0, 1.0, 0.5]
@@ -27,11 +27,6 @@ def minmax(values: Reals, constant: float | None = 0.5) -> Reals:
         return values.copy() if constant is None else np.full_like(values, constant)
     stretched: Reals = (values - low) / (high - low)
     return stretched
-
-
-def loss_informativeness(losses: Reals, constant: float = 0.5) -> Reals:
-    """V′: the normalised local loss (eq. 2). The paper's ε only keeps 0/0 away; `minmax` does."""
-    return minmax(losses, constant)
 
 
 def cosines(uploads: Mapping[int, Update], consensus: Values | None) -> dict[int, float]:

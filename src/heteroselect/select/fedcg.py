@@ -1,9 +1,5 @@
 """The selection of FedCG (Jiang et al., INFOCOM 2023; a reconstruction, see `allocate.fedcg`): representative clients,
-near ties to the faster.
-
-Step A, given θ: facility location over the last updates, near ties to whoever is faster at its θ. Step B, given the
-clients: what each sends in the shortest round (`shortest`). One after the other until the clients repeat.
-"""
+near ties to the faster. Its steps A and B (`shortest`) take turns until the clients repeat."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
