@@ -7,16 +7,13 @@ module of this room that needs torch to be imported: solvers import it when they
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from heteroselect.compress.update import Values
 from heteroselect.train.solver import Job, Trainable, Trained
-
-if TYPE_CHECKING:
-    from heteroselect.compress.update import Values
 
 
 def descend(
@@ -26,7 +23,7 @@ def descend(
     momentum: float = 0.0,
     proximal: float = 0.0,
     clip: float = 0.0,
-    shift: "Sequence[Values] | None" = None,
+    shift: Sequence[Values] | None = None,
 ) -> Trained:
     """Trains `model` in place, and returns what the batches' losses were. `shift` (one vector per row) is added to
     every gradient before the pull and the clip; the momentum is fresh each time."""

@@ -6,17 +6,15 @@ authors' code, and their report of the mean model w + h/α beside the server's p
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from heteroselect.compress.update import Update, Values
 from heteroselect.messages import Order
 from heteroselect.part import Brings, Requires, setting
 from heteroselect.state import Kept
 from heteroselect.train.solver import EQUAL, Job, Local, Trainable, Trained, Turn, shift
-
-if TYPE_CHECKING:
-    from heteroselect.compress.update import Update, Values
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,11 @@ class FedDyn(Local):
     def shared(self, state: Kept) -> Kept:
         return {}
 
-    def settle(self, state: Kept, shared: Kept, sent: "Update", order: Order) -> Kept:
+    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
         """h_k ← h_k − αΔ_k, with the Δ_k that was sent."""
         return {"correction": -shift("correction", state, sent.size) - np.float32(self.alpha) * sent.dense()}
 
-    def follow(self, state: Kept, aggregate: "Values", turn: Turn) -> "tuple[Kept, Values | None]":
+    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
         """h ← h − α(m/K)·Δ̄ and w ← mean(y_k) − h/α, which is −h/α beside the step of Δ̄."""
         correction = state.get("correction", np.zeros_like(aggregate))
         correction = correction - np.float32(self.alpha * turn.used / turn.clients) * aggregate

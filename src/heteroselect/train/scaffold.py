@@ -7,18 +7,16 @@ the global step η_g, which is the server's `rate`.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from heteroselect.compress.update import Update, Values
 from heteroselect.messages import Order
 from heteroselect.part import Brings, Requires, setting
 from heteroselect.state import Kept
 from heteroselect.train.reach import reach
 from heteroselect.train.solver import EQUAL, Job, Local, Trainable, Trained, Turn, shift
-
-if TYPE_CHECKING:
-    from heteroselect.compress.update import Update, Values
 
 
 @dataclass(frozen=True)
@@ -45,12 +43,12 @@ class Scaffold(Local):
     def shared(self, state: Kept) -> Kept:
         return {"control": state["control"]} if "control" in state else {}
 
-    def settle(self, state: Kept, shared: Kept, sent: "Update", order: Order) -> Kept:
+    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
         """c_k ← c_k − c − Δ_k/(Hη), with the Δ_k that was sent."""
         factor = self._factor(order.steps, order.rate)
         return {"control": -shift("control", state, sent.size, shared) - factor * sent.dense()}
 
-    def follow(self, state: Kept, aggregate: "Values", turn: Turn) -> "tuple[Kept, Values | None]":
+    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
         """c ← c + (m/K)·mean(c_k⁺ − c_k), in which c_k⁺ − c_k = −c − Δ_k/(Hη); `aggregate` is the plain mean of Δ_k."""
         control = state.get("control", np.zeros_like(aggregate))
         change = -control - self._factor(turn.steps, turn.rate) * aggregate

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from heteroselect.compress.update import Update, Values
 from heteroselect.messages import Order
 from heteroselect.part import Requires, setting
 from heteroselect.state import Kept
@@ -13,7 +14,6 @@ from heteroselect.state import Kept
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from heteroselect.compress.update import Update, Values
     from heteroselect.flat import Loss
 
     Batch = tuple[Tensor, Tensor]
@@ -69,7 +69,7 @@ class Trained:
         return {name: float(value if row is None else value[row]) for name, value in vars(self).items()}
 
 
-def shift(name: str, state: Kept, size: int, shared: Kept | None = None) -> "Values":
+def shift(name: str, state: Kept, size: int, shared: Kept | None = None) -> Values:
     """The vector of that name that came down, minus the client's own; what is not there yet is zero."""
     found = shared[name].copy() if shared and name in shared else np.zeros(size, np.float32)
     if name in state:
@@ -95,8 +95,8 @@ class TwoSided(Protocol):
     def shared(self, state: Kept) -> Kept:
         """What goes down with the model, of the server's `state`."""
 
-    def settle(self, state: Kept, shared: Kept, sent: "Update", order: Order) -> Kept:
+    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
         """The client's new state, once its update was used; `state` and `shared` are those it trained with."""
 
-    def follow(self, state: Kept, aggregate: "Values", turn: Turn) -> "tuple[Kept, Values | None]":
+    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
         """The server's new state, and what else to add to its step."""
