@@ -100,7 +100,8 @@ class Memory(Protocol):
 
 
 class Compressor(Protocol):
-    """What of it is sent? Returns the update, and what the compressor itself keeps at this client."""
+    """What of it is sent? Returns the update, and what the compressor itself keeps at this client. One that goes over a
+    batch again, for a curvature probe, says how often in `passes`."""
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]: ...
 
@@ -179,6 +180,11 @@ class Method:
     def passes(self) -> float:
         """Passes over a batch per local step."""
         return float(getattr(self.train, "passes", 1.0))
+
+    @property
+    def probe(self) -> float:
+        """Passes over a batch that compressing one update takes, beside training."""
+        return float(getattr(self.compress, "passes", 0.0))
 
     @property
     def keep_unweighted(self) -> bool:

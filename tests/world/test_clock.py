@@ -1,5 +1,7 @@
 """How long a round takes, by what is charged."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,16 @@ def test_scoring_ends_with_the_slowest_asked_and_spares_the_second_download():
     # asked only client 0: its download is spared, client 1 still needs its own
     only = 0.32 + 8 * 0.025 + 32e-6
     assert clock.seconds(sent(asked=[0]), STEADY, 10, 8) == pytest.approx(only + max(0.16 + 3.0, 1.4))
+
+
+def test_making_a_payload_takes_device_time_where_everything_is_charged():
+    # client 1 (0.2 s a step) is the slowest: 10 steps, and half a step of encoding with two passes of a probe
+    clock, paper = Clock("everything", encode_share=0.5), Clock("paper", encode_share=0.5)
+    probed = replace(sent(), probe=2.0)
+    before = Clock("everything").seconds(sent(), STEADY, 10, 8)
+    assert clock.seconds(sent(), STEADY, 10, 8) == pytest.approx(before + 0.5 * 0.2)
+    assert clock.seconds(probed, STEADY, 10, 8) == pytest.approx(before + 2.5 * 0.2)
+    assert paper.seconds(probed, STEADY, 10, 8) == Clock("paper").seconds(sent(), STEADY, 10, 8)
 
 
 def test_calibration_goes_from_client_to_client():

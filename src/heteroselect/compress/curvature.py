@@ -49,6 +49,11 @@ class Curvature:
     damping: Literal["floor", "median"] = setting("floor", "median: add the layer's median |Ĥ|")
     rounding: Rounding = setting("ceil", ROUNDING)
 
+    @property
+    def passes(self) -> float:
+        """A gradient, and a pass back through it per probe."""
+        return 1.0 + self.probes
+
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         """The κ best coordinates of v, and their mask. Where all are kept there is nothing to probe for, and the
         warm-up goes by magnitude."""

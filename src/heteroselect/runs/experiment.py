@@ -209,7 +209,7 @@ def environment_of(
     return Environment(
         world=world,
         budget_seconds=budget,
-        clock=Clock(settings.charge, settings.forward_share),
+        clock=Clock(settings.charge, settings.forward_share, settings.encode_share),
         faults=Faults(**settings.faults.model_dump(), deadline=settings.deadline),
     )
 

@@ -162,6 +162,7 @@ ONLY_WITH = {
     "model.dropout": ("model.name", "alexnet"),
     "world.links_keep": ("world.links", "measured"),
     "world.forward_share": ("world.charge", "everything"),
+    "world.encode_share": ("world.charge", "everything"),
 }
 """Settings that change nothing unless another one has this value."""
 

@@ -114,9 +114,11 @@ class WorldSettings(Group):
     downlink_max_mbps: Positive = 25.0
     """fastest downlink, Mb/s"""
     charge: Literal["paper", "uplink", "everything"] = "paper"
-    """what the clock counts: θ·32N bits up, the real payloads, or also downloads, scoring and calibration"""
+    """what the clock counts: θ·32N bits up, the real payloads, or also downloads, scoring, calibration and coding"""
     forward_share: Fraction = 1 / 3
     """time of a forward pass as a share of a training step"""
+    encode_share: Fraction = 0.15
+    """time of encoding an update as a share of a training step"""
     budget_seconds: NotNegative = 0.0
     """T_budget of the ceiling; 0 is the round of an average client"""
     deadline: NotNegative = 0.0

@@ -16,14 +16,16 @@ CHARGES: tuple[Charge, ...] = ("paper", "uplink", "everything")
 @dataclass(frozen=True)
 class Clock:
     """charge: `paper` takes θ_k·32N bits up and nothing else, `uplink` the real payloads, `everything` also the
-    model on its way down, scoring and calibration.
+    model on its way down, scoring, calibration, and the device time of making a payload.
 
-    A forward pass takes `forward_share` of a training step. Conditions are those of all clients; `now` is the simulated
-    second at which the thing that is asked about begins, and matters where the rate of a link changes with time.
+    A forward pass takes `forward_share` of a training step, encoding an update `encode_share`. Conditions are those of
+    all clients; `now` is the simulated second at which the thing that is asked about begins, and matters where the rate
+    of a link changes with time.
     """
 
     charge: Charge = "paper"
     forward_share: float = 1 / 3
+    encode_share: float = 0.0
 
     def seconds(
         self, sent: Messages, conditions: Conditions, passes: Reals | float, scoring_batches: int, now: float = 0.0
@@ -46,8 +48,9 @@ class Clock:
         fetched = np.isin(ids, sent.asked)  # a client that was scored has the model already
         download = conditions.down_seconds(ids, np.where(fetched, 0.0, 8 * sent.model), now)
         download = download + conditions.down_seconds(ids, 8 * sent.shared, now + download)
-        trained = download + compute
-        return trained + conditions.up_seconds(ids, bits, now + trained)
+        coding = np.where(bits > 0, sent.probe + self.encode_share, 0.0) * conditions.step_seconds[ids]
+        ready = download + compute + coding
+        return ready + conditions.up_seconds(ids, bits, now + ready)
 
     def beside(
         self, sent: Messages, conditions: Conditions, scoring_batches: int, now: float, training: float

@@ -23,7 +23,8 @@ class Messages:
     """What was sent in one round; its bytes and its seconds follow from this.
 
     `size` is N, `model` the bytes of the whole model and `shared` those of what goes down with it. `densities` and
-    `payloads` (bytes) are in the order of `selected`. `reports` counts the numbers that are sent up before the updates.
+    `payloads` (bytes) are in the order of `selected`. `reports` counts the numbers that are sent up before the updates,
+    and `probe` the passes over a batch that a client's compressor makes of its own.
     """
 
     size: int
@@ -35,6 +36,7 @@ class Messages:
     calibrated: list[Calibrated] = field(default_factory=list)
     shared: int = 0
     reports: int = 0
+    probe: float = 0.0
 
     def bytes(self) -> "Bytes":
         only_asked = np.setdiff1d(self.asked, self.selected).size
