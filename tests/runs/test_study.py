@@ -113,6 +113,6 @@ def test_the_control_of_table_1_keeps_the_schedule_and_the_ceiling_of_the_paper(
     planned = plan(read(ROOT / "studies" / "table1.toml"), Path("out"))
     cells = {cell.method: cell.config for cell in planned.cells}
     control, whole = cells["control without the score"].method, cells["heteroselect"].method
-    assert {role for role in control if control[role] != whole[role]} == {"select", "allocate", "weigh"}
+    assert {role for role in control if control[role] != whole[role]} == {"score", "select", "allocate", "weigh"}
     assert {**control["allocate"], "kind": "score"} == whole["allocate"]
     assert cells["heteroselect-as-run"].paper[0].rounds_to_target == 83, "the figures of the row, not of the preset"

@@ -23,6 +23,10 @@ def study(
     ] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="ROW", help="Only this row; may be given again.")] = None,
     budget: Annotated[float | None, typer.Option(metavar="MINUTES", help="Start no run after so many minutes.")] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Also put its rows and claims, with verdicts, into this file."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be run, and for how long.")] = False,
     threads: Threads = None,
     data_dir: DataDir = None,
@@ -30,6 +34,7 @@ def study(
 ) -> None:
     """Run what is missing of a study, and write its table and its page."""
     from heteroselect.runs import grid as grids
+    from heteroselect.runs import results as kept
     from heteroselect.runs import study as studies
 
     found = studies.read(file)
@@ -57,9 +62,14 @@ def study(
         raise HeteroSelectError("study: no run has come to its end.")
     command = f"heteroselect study {file}"
     table = grids.write(done, path, command, stem=file.stem)
+    found_rows = kept.collect(found, file.stem, planned, command)
+    if results is not None:
+        kept.merge(results, found_rows)
     write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
     if not quiet:
         print_table(table)
+        for claim in found_rows["claims"]:
+            out.print(f"{claim['verdict']}: {claim['text']}", markup=False, highlight=False)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
     if failed or len(done) < len(planned.cells):
         say(f"{len(planned.cells) - len(done)} of {len(planned.cells)} runs are not there yet")

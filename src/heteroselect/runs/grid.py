@@ -10,7 +10,7 @@ import io
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,16 @@ Summary = dict[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of the grid: its settings and its method, the folder it is or will be in, and the file of the method
-    where it is the user's own (FILE.py:NAME)."""
+    """One run of the grid: its settings and its method, the folder it is or will be in, the file of the method where it
+    is the user's own (FILE.py:NAME), and what its row changes of which preset."""
 
     method: str
     seed: int
     loaded: Loaded
     path: Path
     file: str | None = None
+    preset: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def config(self) -> Config:

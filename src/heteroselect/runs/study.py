@@ -12,6 +12,11 @@
     settings = { "method.select.kind" = "uniform" }
     [cross]
     "method.compress.kind" = ["none", "topk"]
+    [[claim]]
+    text = "the score earns accuracy"
+    better = "heteroselect"
+    than = "no score"
+    figure = "final_accuracy"
 
 A study that cannot be understood is refused before its first run. A pair of a cross that cannot work is left out, with
 the reason.
@@ -22,7 +27,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -38,6 +43,7 @@ class RowTable(Group):
 
     method: str
     name: str = ""
+    preset: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
     seeds: tuple[int, ...] = ()
     paper: tuple[PaperRow, ...] = ()
@@ -45,6 +51,23 @@ class RowTable(Group):
     @property
     def label(self) -> str:
         return self.name or self.method
+
+
+class ClaimTable(Group):
+    """A sentence that the runs may hold or refute: by this figure, one row is better than another."""
+
+    text: str
+    better: str
+    than: str
+    figure: Literal[
+        "peak_accuracy",
+        "final_accuracy",
+        "last_accuracy",
+        "rounds_to_target",
+        "seconds_to_target",
+        "megabytes_to_target",
+        "wire_megabytes_to_target",
+    ] = "last_accuracy"
 
 
 class Study(Group):
@@ -56,6 +79,7 @@ class Study(Group):
     seeds: tuple[int, ...] = (42,)
     settings: dict[str, Any] = Field(default_factory=dict)
     cross: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    claim: tuple[ClaimTable, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,26 +105,35 @@ def read(path: Path) -> Study:
     labels = [row.label for row in study.row]
     if not labels or len(set(labels)) < len(labels):
         raise HeteroSelectError(f"study: {path}: row: allowed are one or more rows, each with a name of its own.")
+    for claim in study.claim:
+        for name in (claim.better, claim.than):
+            if name not in labels and not study.cross:
+                raise HeteroSelectError(
+                    f"study: {path}: claim: allowed are the rows {', '.join(labels)}, not {name!r}."
+                )
     return study
 
 
 def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path] = ()) -> Planned:
-    """All runs, each in its folder below `out`; one that is finished in a folder below `also` is taken from there."""
+    """All runs, each in its folder below `out`; one that is finished in a folder below `also`, or in that of another
+    study beside `out`, is taken from there."""
     known = [row.label for row in study.row]
     for name in only:
         if name not in known:
             raise HeteroSelectError(f"--only: allowed are {', '.join(known)}, not {name!r}.")
     cells: list[Cell] = []
     refused: dict[str, str] = {}
-    there = list(_finished(also))
+    there = list(_finished([file for folder in also for file in sorted(folder.rglob(CONFIG))]))
+    there += _finished(sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}")))
     seeds = sorted({seed for row in study.row for seed in row.seeds or study.seeds})
     for seed, row in itertools.product(seeds, study.row):
         if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
             continue
         for label, settings in _crossed(row, study.cross):
             changes = {**flatten(study.settings), **flatten(row.settings), **settings, "seed": seed}
+            preset = row.preset or study.preset
             try:
-                loaded = load(study.preset, method=row.method, changes=changes, shared_data=len(study.row) > 1)
+                loaded = load(preset, method=row.method, changes=changes, shared_data=len(study.row) > 1)
             except HeteroSelectError as error:
                 if not study.cross:
                     raise HeteroSelectError(f"study: row {label}: {error}") from error
@@ -110,7 +143,7 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
                 loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
             own = out / label.replace("/", "-") / f"seed-{seed}"
             path = next((folder for folder, config in there if _same(config, loaded.config)), own)
-            cells.append(Cell(label, seed, loaded, path))
+            cells.append(Cell(label, seed, loaded, path, preset=preset, changes={**flatten(row.settings), **settings}))
     return Planned(cells, refused)
 
 
@@ -133,14 +166,13 @@ def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tupl
         yield label, dict(zip(cross, values, strict=True))
 
 
-def _finished(folders: Sequence[Path]) -> Iterator[tuple[Path, Config]]:
-    for folder in folders:
-        for file in sorted(folder.rglob(CONFIG)):
-            if finished(file.parent):
-                try:
-                    yield file.parent, Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-                except ValueError:  # of another version
-                    continue
+def _finished(files: Sequence[Path]) -> Iterator[tuple[Path, Config]]:
+    for file in files:
+        if finished(file.parent):
+            try:
+                yield file.parent, Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+            except ValueError:  # of another version
+                continue
 
 
 def _same(one: Config, other: Config) -> bool:

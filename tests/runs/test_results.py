@@ -1,0 +1,130 @@
+"""What a study gave: verdicts beside a paper's figures, and claims that hold, are refuted, or cannot be told apart."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from heteroselect.runs.results import judge, merge, tail, verdict
+from heteroselect.runs.study import ClaimTable, read
+from heteroselect.settings.schema import PaperRow
+
+STUDY = """
+preset = "mnist"
+seeds = [1, 2]
+[settings]
+clients = 8
+selected = 3
+rounds = 2
+method.train.steps = 2
+target = 0.1
+[[row]]
+method = "fedavg"
+paper = [{ source = "a table", rounds_to_target = 1 }]
+[[row]]
+name = "slow"
+method = "fedavg"
+settings = { "method.rate.start" = 1e-6 }
+[[claim]]
+text = "a rate of nearly zero learns less"
+better = "fedavg"
+than = "slow"
+figure = "peak_accuracy"
+"""
+
+
+def run(row: str, seed: int, **figures: float | None) -> dict:
+    empty = dict.fromkeys(("rounds_to_target", "seconds_to_target", "megabytes_to_target", "peak_accuracy"))
+    return {"row": row, "seed": seed, **empty, **figures}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [
+        ([4, 6], [5], "reproduced"),
+        ([4, 5], [5, 9], "reproduced"),
+        ([80], [84], "close"),
+        ([60], [83], "different"),
+        ([4, None], [4], "different"),
+    ],
+)
+def test_a_verdict_goes_by_the_spread_of_the_seeds(ours, theirs, word) -> None:
+    rows = [run("a", seed, rounds_to_target=value) for seed, value in enumerate(ours)]
+    assert verdict(rows, [PaperRow(rounds_to_target=value) for value in theirs])[0] == word
+
+
+def test_the_worst_figure_decides_and_each_is_named() -> None:
+    word, why = verdict(
+        [run("a", 1, rounds_to_target=83, peak_accuracy=0.71)], [PaperRow(rounds_to_target=83, peak_accuracy=0.7303)]
+    )
+    assert word == "different"
+    assert why == "rounds to target 83 (paper: 83); peak accuracy 71.00% (paper: 73.03%)."
+    assert verdict([run("a", 1)], []) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "figure", "word"),
+    [
+        ([0.91, 0.92, 0.93], [0.90, 0.91, 0.92], "peak_accuracy", "holds"),
+        ([0.90, 0.91, 0.92], [0.91, 0.92, 0.93], "peak_accuracy", "refuted"),
+        ([3, 4, 5], [5, 6, 7], "rounds_to_target", "holds"),
+        ([3, 9, 5], [5, 6, 7], "rounds_to_target", "not told apart"),
+        ([0.9], [0.1], "peak_accuracy", "not told apart"),  # one pair has no interval
+    ],
+)
+def test_a_claim_goes_by_paired_differences(mine, others, figure, word) -> None:
+    rows = [run(name, seed, **{figure: v}) for name, vs in (("a", mine), ("b", others)) for seed, v in enumerate(vs)]
+    found = judge("s", ClaimTable(text="a beats b", better="a", than="b", figure=figure), rows)
+    assert found is not None
+    assert found["verdict"] == word
+    assert found["seeds"] == len(mine)
+
+
+def test_the_tail_is_the_mean_of_the_last_evaluations() -> None:
+    lines = [{"accuracy": a} for a in (0.1, None, 0.2, 0.4, None)]
+    assert tail(lines, 2) == pytest.approx(0.3)
+    assert tail([]) is None
+
+
+def test_a_study_puts_its_rows_into_a_file_and_replaces_its_own(tmp_path: Path) -> None:
+    study, file = tmp_path / "small.toml", tmp_path / "results.json"
+    study.write_text(STUDY)
+    file.write_text(json.dumps({"runs": [{"study": "other", "row": "x", "seed": 1}], "claims": []}))
+    words = ["study", str(study), "--out", str(tmp_path / "runs" / "small"), "--results", str(file)]
+    for _ in range(2):
+        found = CliRunner().invoke(app, words)
+        assert found.exit_code == 0, found.output
+    content = json.loads(file.read_text())
+    assert [(row["study"], row["row"], row["seed"]) for row in content["runs"]] == [
+        ("other", "x", 1),
+        ("small", "fedavg", 1),
+        ("small", "slow", 1),
+        ("small", "fedavg", 2),
+        ("small", "slow", 2),
+    ]
+    first, slow = content["runs"][3], content["runs"][4]
+    assert first["verdict"] in ("reproduced", "close", "different")
+    assert first["paper"] == [{"source": "a table", "rounds_to_target": 1}]
+    assert slow["settings"] == {"method.rate.start": 1e-6}
+    assert slow["seconds_to_target_by_clock"].keys() == {"paper", "uplink", "everything"}
+    (claim,) = content["claims"]
+    assert claim["difference"] > 0.1
+    assert claim["text"] in found.output
+
+
+def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "notes.json"
+    file.write_text("[1]")
+    with pytest.raises(HeteroSelectError, match="no file of results"):
+        merge(file, {"runs": [], "claims": []})
+    assert file.read_text() == "[1]"
+
+
+def test_a_claim_about_a_row_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(STUDY.replace('than = "slow"', 'than = "fast"'))
+    with pytest.raises(HeteroSelectError, match="claim: allowed are the rows fedavg, slow, not 'fast'"):
+        read(path)
