@@ -31,6 +31,15 @@ def program(computing, sending, weights, allowed, minimum):
     return found.fun
 
 
+def test_where_computing_decides_the_plan_has_the_stated_mean_density():
+    # the slowest device needs 10 s whatever it sends; at 10.005 s the two others could send everything
+    computing, sending, weights = np.array([1.0, 2.0, 10.0]), np.ones(3), np.ones(3) / 3
+    seconds, densities = shortest(computing, sending, weights, 0.8, 0.005)
+    assert seconds == pytest.approx(10.005)
+    assert densities == pytest.approx([0.2975, 0.2975, 0.005])  # mean 0.2, and not 0.67
+    assert densities.mean() == pytest.approx(0.2)
+
+
 def test_two_links_by_hand():
     seconds, densities = shortest(np.zeros(2), np.array([1.0, 0.25]), np.array([0.5, 0.5]), 0.5, 0.005)
     assert seconds == pytest.approx(0.2)
@@ -51,12 +60,14 @@ def test_the_time_is_that_of_the_linear_program(clients, part, minimum):
 
 @given(st.lists(CLIENT, min_size=1, max_size=10), st.floats(0.1, 0.9))
 @RANDOM
-def test_whoever_is_not_at_a_bound_finishes_with_the_last(clients, part):
+def test_whoever_is_below_the_level_of_all_finishes_with_the_last_and_as_much_is_lost_as_may_be(clients, part):
     computing, sending, weights = np.array(clients).T
-    seconds, densities = shortest(computing, sending, weights, part * weights.sum(), 0.01)
+    allowed = part * weights.sum()
+    seconds, densities = shortest(computing, sending, weights, allowed, 0.01)
     if (densities > 0.01).any():
-        free = (densities > 0.01) & (densities < 1)
+        free = (densities > 0.01) & (densities < densities.max())
         assert_allclose((computing + densities * sending)[free], seconds)
+        assert_allclose(weights @ (1 - densities), allowed)
 
 
 def test_nothing_may_be_lost_and_everything_may():

@@ -45,7 +45,8 @@ class FedCG:
 
 
 def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float) -> tuple[float, Reals]:
-    """Step B, exactly: the shortest t, and θ_j(t) = clip((t − τ_j)/u_j, θ_min, 1), what each can send by then.
+    """Step B, exactly: the shortest t, and θ_j(t) = clip((t − τ_j)/u_j, θ_min, 1), what each can send by then. Where
+    computing decides about t many plans are as short: of these, the one that loses what may be lost, and evenly so.
 
     What is lost falls with t, along straight lines between the times at which a client leaves or meets a bound:
     bisection finds the line, and the line the time.
@@ -70,7 +71,18 @@ def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, m
     more, less = lost(before), lost(t)
     if more > less:
         t = before + (t - before) * min(1.0, (more - allowed) / (more - less))
-    return t, by(t)
+    return t, evened(by(t), weights, allowed, minimum)
+
+
+def evened(densities: Reals, weights: Reals, allowed: float, minimum: float) -> Reals:
+    """The densities with the highest of them lowered to one level, at which Σ ρ_j(1 − θ_j) is what is allowed."""
+    from scipy.optimize import brentq  # slow to import
+
+    if weights @ (1 - densities) >= allowed:
+        return densities
+    level = brentq(lambda top: weights @ (1 - np.minimum(densities, top)) - allowed, minimum, 1.0)
+    lowered: Reals = np.minimum(densities, level)
+    return lowered
 
 
 def hurts(stands_for: Reals, lengths: Reals) -> Reals:
