@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
 
-.PHONY: help run test test-network flower check results compare lean screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
+.PHONY: help run test test-network flower check results compare lean theory screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -15,6 +15,7 @@ help:
 	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
 	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
+	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
 	@echo "make docs     rewrite the list of settings in docs/settings.md"
 	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"
@@ -53,6 +54,9 @@ compare: $(VENV)/.installed
 
 lean: $(VENV)/.installed
 	$(BIN)/python studies/lean.py
+
+theory: $(VENV)/.installed
+	$(BIN)/python studies/theory.py
 
 screenshots: $(VENV)/.installed
 	$(BIN)/python studies/report_picture.py
