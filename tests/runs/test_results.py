@@ -109,6 +109,7 @@ def test_a_study_puts_its_rows_into_a_file_and_replaces_its_own(tmp_path: Path) 
     assert first["verdict"] in ("reproduced", "close", "different")
     assert first["paper"] == [{"source": "a table", "rounds_to_target": 1}]
     assert slow["settings"] == {"method.rate.start": 1e-6}
+    assert slow["decides_by_clock"] == []
     assert slow["seconds_to_target_by_clock"].keys() == {"paper", "uplink", "everything"}
     (claim,) = content["claims"]
     assert claim["difference"] > 0.1

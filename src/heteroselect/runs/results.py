@@ -17,6 +17,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import write_whole
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell, interval
+from heteroselect.runs.reclock import depends
 from heteroselect.runs.study import ClaimTable, Planned, Study
 from heteroselect.settings.schema import PaperRow
 
@@ -68,6 +69,7 @@ def _row(study: str, cell: Cell, command: str) -> Row:
         "seconds_to_target_by_clock": {
             clock: reached and sum(line["seconds_by_charge"][clock] for line in lines[:reached]) for clock in clocks
         },
+        "decides_by_clock": list(depends(cell.config.method)),
         "down_megabytes_to_target": reached and sum(line["bytes_down"] for line in lines[:reached]) / 1e6,
         "scoring_megabytes_to_target": reached and sum(line["bytes_scoring"] for line in lines[:reached]) / 1e6,
         "command": command,
