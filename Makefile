@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
 
-.PHONY: help run test test-network flower check results compare lean theory screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
+.PHONY: help run test test-network flower check studies results compare lean theory screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -12,7 +12,8 @@ help:
 	@echo "make flower   set up with Flower and run MNIST on a SuperLink and three SuperNodes with TLS"
 	@echo "make test-network  Flower over links of 0.5, 1 and 2 Mb/s between network namespaces (needs root and iproute2)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
-	@echo "make results  run MNIST with three seeds again and rewrite docs/results and the README's table"
+	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures (an hour), then make results"
+	@echo "make results  rewrite docs/results.md and the README's tables from what the studies left"
 	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
 	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
@@ -47,7 +48,14 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 results: $(VENV)/.installed
-	$(BIN)/python studies/mnist_seeds.py
+	$(BIN)/python studies/results_page.py
+
+STUDIES := table1-mnist table2 mu psi stress
+studies: $(VENV)/.installed
+	for name in $(STUDIES); do $(BIN)/heteroselect study studies/$$name.toml --results studies/results.json || exit; done
+	$(BIN)/python studies/theory.py
+	$(BIN)/python studies/paper_figures.py
+	$(MAKE) results
 
 compare: $(VENV)/.installed
 	$(BIN)/python studies/compare_methods.py

@@ -1,7 +1,6 @@
 """The README and the examples: what they show was made by a command, and runs."""
 
 import importlib.util
-import json
 import re
 import sys
 from pathlib import Path
@@ -10,7 +9,9 @@ import pytest
 
 import heteroselect
 from heteroselect.report.tables import settings_page
+from heteroselect.runs import study as studies
 from heteroselect.settings import describe
+from heteroselect.settings.config import flatten
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,18 +25,40 @@ def module(path: Path):
     return loaded
 
 
-def test_the_readmes_table_is_what_the_result_files_give():
-    study = module(ROOT / "studies" / "mnist_seeds.py")
+def test_every_number_of_the_results_is_in_the_files_of_the_studies():
+    """Both pages are what the script makes of these files, to the letter."""
+    study = module(ROOT / "studies" / "results_page.py")
+    results, texts = study.read("results"), study.sentences()
+    page = study.page(texts, results, study.read("theory"), study.read("figures"))
+    assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"{study.START}\n{study.table()}{study.END}" in readme
+    assert study.with_tables(readme, results) == readme
+    assert len(study.rows_of(results, "table1-mnist")["heteroselect"]) == 5
 
 
-def test_the_result_files_meet_what_the_readme_promises():
-    for path in sorted((ROOT / "docs" / "results" / "mnist").glob("heteroselect-4?.json")):
-        summary = json.loads(path.read_text())
-        assert summary["rounds_to_target"] <= 8
-        assert summary["peak_accuracy"] >= 0.915
-        assert summary["rounds_run"] == 100
+def test_the_results_are_those_of_the_studies_as_they_stand():
+    """Every run is of a row that its study still has, with that row's settings; every claim too."""
+    study = module(ROOT / "studies" / "results_page.py")
+    results = study.read("results")
+    for name in {run["study"] for run in results["runs"]}:
+        read = studies.read(ROOT / "studies" / f"{name}.toml")
+        rows = {row.label: row for row in read.row}
+        for run in (run for run in results["runs"] if run["study"] == name):
+            assert run["settings"] == flatten(rows[run["row"]].settings)
+            assert run["seed"] in (rows[run["row"]].seeds or read.seeds)
+        claims = {one["text"] for one in results["claims"] if one["study"] == name}
+        assert claims <= {claim.text for claim in read.claim}
+
+
+def test_every_claim_that_the_page_speaks_of_is_one_of_a_study():
+    texts = module(ROOT / "studies" / "results_page.py").sentences()
+    known = {
+        claim.text
+        for path in (ROOT / "studies").glob("*.toml")
+        if path.stem != "results"
+        for claim in studies.read(path).claim
+    }
+    assert {claim for one in texts["finding"] for claim in one.get("claims", [])} <= known
 
 
 def test_every_link_of_the_docs_leads_somewhere():

@@ -23,7 +23,7 @@ from heteroselect.methods.entry import STAR
 from heteroselect.runs.api import resume, run_loaded
 from heteroselect.runs.folder import CONFIG, finished, for_people, read_rounds, read_summary
 from heteroselect.runs.loop import Line
-from heteroselect.settings import Config, own
+from heteroselect.settings import Config, PaperRow, own
 from heteroselect.settings.config import Loaded, load
 
 Summary = dict[str, Any]
@@ -32,7 +32,7 @@ Summary = dict[str, Any]
 @dataclass(frozen=True)
 class Cell:
     """One run of the grid: its settings and its method, the folder it is or will be in, the file of the method where it
-    is the user's own (FILE.py:NAME), and what its row changes of which preset."""
+    is the user's own (FILE.py:NAME), what its row changes of which preset, and the figures that it stands beside."""
 
     method: str
     seed: int
@@ -41,6 +41,7 @@ class Cell:
     file: str | None = None
     preset: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    beside: tuple[PaperRow, ...] = ()
 
     @property
     def config(self) -> Config:

@@ -43,7 +43,7 @@ def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str
     rows = [_row(name, cell, command) for cell in done]
     for label in dict.fromkeys(cell.method for cell in done):
         same = [row for row in rows if row["row"] == label]
-        paper = next(cell.config.paper for cell in done if cell.method == label)
+        paper = next(cell.beside for cell in done if cell.method == label)
         word, why = verdict(same, paper)
         for row in same:
             row |= {"verdict": word, "why": why, "paper": [one.model_dump(exclude_none=True) for one in paper]}

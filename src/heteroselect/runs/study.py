@@ -143,7 +143,8 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
                 loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
             own = out / label.replace("/", "-") / f"seed-{seed}"
             path = next((folder for folder, config in there if _same(config, loaded.config)), own)
-            cells.append(Cell(label, seed, loaded, path, preset=preset, changes={**flatten(row.settings), **settings}))
+            changes = {**flatten(row.settings), **settings}
+            cells.append(Cell(label, seed, loaded, path, preset=preset, changes=changes, beside=row.paper))
     return Planned(cells, refused)
 
 
