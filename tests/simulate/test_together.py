@@ -38,6 +38,7 @@ def trained_together(monkeypatch):
         return uploads
 
     monkeypatch.setattr(engine.Simulator, "_train_together", counted)
+    monkeypatch.setattr(engine, "WORTHWHILE", 0)
     return rows
 
 
@@ -145,6 +146,12 @@ def test_a_sum_of_something_else_stays_a_sum():
     traced = make_fx(lambda x, y: (x + y, x + 1, torch.bmm(x, y).sum() + x))(*torch.rand(2, 3, 4, 4))
     add_within_products(traced)
     assert traced.code.count("add.Tensor") == 3
+
+
+def test_a_short_run_is_over_before_a_matrix_would_be_worthwhile(monkeypatch, trained_together):
+    monkeypatch.setattr(engine, "WORTHWHILE", 2 * 5 * 7)  # the steps of the first two rounds
+    heteroselect.run(CONFIG, data=points(), model=mlp)
+    assert len(trained_together) == 1
 
 
 class Unbatchable(nn.Module):

@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 
@@ -35,7 +35,8 @@ def load(name: str, folder: Path | None, *, test_fraction: float = 0.2, seed: in
         allowed = f"{', '.join(NAMES)} or a path ending in .npz"
         raise HeteroSelectError(f"data.name is {name!r} but must be one of {allowed}.")
     layout = _LAYOUTS[name]
-    train, test = layout.read(_find(name, folder))
+    place = _find(name, folder)
+    train, test = _shipped(place) if place == package_mnist() else layout.read(place)
     return Source(name, train, test, layout.classes, layout.pixels)
 
 
@@ -56,6 +57,12 @@ def default_folder() -> Path:
 def package_mnist() -> Path:
     """The copy of MNIST that ships with the package."""
     return Path(str(resources.files("heteroselect.data"))) / "mnist"
+
+
+@cache
+def _shipped(place: Path) -> Parts:
+    """MNIST as it ships, unpacked once per process: a grid of runs would do it again for each."""
+    return read_mnist(place)
 
 
 def _user_cache() -> Path:

@@ -20,6 +20,8 @@ from heteroselect.train import Job
 
 Answer = tuple[Upload, Pending | Learnt]
 
+WORTHWHILE = 1500  # steps of single clients that take as long as making the graph of a matrix of them
+
 
 class Simulator:
     """Clients in this process. `kept` holds what they keep between rounds, their parts' names joined by dots."""
@@ -36,7 +38,7 @@ class Simulator:
     ) -> None:
         self.pool, self.clients, self.task, self.method, self.together = pool, clients, task, method, together
         self.kept: MutableMapping[int, Kept] = {} if kept is None else kept
-        self._rows_fit = True
+        self._rows_fit, self._steps = True, 0
         self._rows: dict[tuple[int, int], Together] = {}
         self._pending: dict[int, Pending] = {}
         self._held: dict[int, Learnt] = {}
@@ -57,8 +59,9 @@ class Simulator:
             state = self._state(order.client)
             return self.clients[order.client].train(order, model, self.task, self.method, state, shared)
 
-        alike = len({order.steps for order in orders}) == 1
-        answers = self._train_together(weights, orders, shared) if alike and self._together_may_fit() else None
+        alike, long = len({order.steps for order in orders}) == 1, self._steps >= WORTHWHILE
+        self._steps += sum(order.steps for order in orders)
+        answers = self._train_together(weights, orders, shared) if alike and long and self._together_may_fit() else None
         return self._note(self.pool.map(weights, alone, orders) if answers is None else answers)
 
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]:
