@@ -9,6 +9,8 @@ import pytest
 import heteroselect
 from heteroselect.settings import own
 
+pytestmark = pytest.mark.slow  # whole runs
+
 PAGE = Path(__file__).parents[1] / "docs" / "extend.md"
 SMALL = {"clients": 8, "selected": 4, "rounds": 3, "method.train.steps": 5}
 

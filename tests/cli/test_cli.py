@@ -61,6 +61,7 @@ def test_show_prints_the_run_and_draws_it(call, here, quick):
     assert json.loads(call("show", "mine", "--json")[1])["dataset"] == "points.npz"
 
 
+@pytest.mark.slow
 def test_report_makes_a_page_and_figures_and_makes_them_again(call, here, quick):
     call(*quick("--quiet", "--out", "runs/a"))
     for _ in range(2):

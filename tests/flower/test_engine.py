@@ -30,6 +30,8 @@ from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.pool import Pool
 from heteroselect.world import MeasuredLinks
 
+pytestmark = pytest.mark.slow  # whole runs
+
 SMALL = {"clients": 6, "selected": 3, "rounds": 4}
 
 

@@ -18,6 +18,8 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import HeteroSelectStrategy, answer
 from heteroselect.part import setting
 
+pytestmark = pytest.mark.slow  # whole runs
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flower"
 CLIENTS, ROUNDS = 5, 3
 CHANGES = {"method.train.steps": 4, "method.rate.start": 0.1, "world.links": "drawn"}

@@ -128,6 +128,7 @@ def test_settings_that_a_part_does_not_have_are_refused(name, change, sentence):
         load("mnist", method=name, changes={f"method.{key}": value for key, value in change.items()})
 
 
+@pytest.mark.slow
 def test_scaffold_charges_for_the_vector_that_goes_down():
     settings = {"clients": 6, "selected": 2, "rounds": 2, "method.train.steps": 2}
     first, second = heteroselect.run("mnist", method="scaffold", settings=settings).rounds
@@ -148,6 +149,7 @@ def test_after_training_only_the_chosen_send():
         assert line["events"] == []
 
 
+@pytest.mark.slow
 def test_steps_by_device_differ_and_the_fast_do_more():
     settings = {"clients": 10, "selected": 5, "rounds": 2, "method.train.steps": 10, "method.train.batch": 4}
     nova = heteroselect.run("mnist", method="fednova", settings=settings)

@@ -13,6 +13,8 @@ from heteroselect.cli import app
 from heteroselect.runs import grid as grids
 from heteroselect.runs.folder import read_rounds
 
+pytestmark = pytest.mark.slow  # whole runs
+
 SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.train.steps": 3, "target": 0.5}
 METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"
 

@@ -19,6 +19,8 @@ from heteroselect.select import Oort, PowerOfChoice
 from heteroselect.train import SGD
 from heteroselect.world import DrawnWorld
 
+pytestmark = pytest.mark.slow  # whole runs
+
 SMALL = {"clients": 6, "selected": 2, "rounds": 3, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
 MINE = """
 import numpy as np

@@ -8,6 +8,8 @@ from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.runs.reclock import depends, reclock
 
+pytestmark = pytest.mark.slow  # whole runs
+
 SMALL = {"clients": 8, "selected": 3, "rounds": 3, "method.train.steps": 3, "target": 0.1}
 CLOCKS = ("paper", "uplink", "everything")
 

@@ -22,6 +22,8 @@ from heteroselect.cli import app
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import read_rounds, read_summary
 
+pytestmark = pytest.mark.slow  # whole runs
+
 SMALL = {
     "clients": 20,
     "selected": 4,
@@ -282,7 +284,6 @@ def test_data_that_was_removed_meanwhile_is_named(tmp_path: Path) -> None:
 # Real processes.
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_said_in_one_sentence_and_the_last_checkpoint_stands(tmp_path: Path) -> None:
     """No file may grow beyond a limit that only the log of rounds reaches, late in the run."""
     settings, limit = SMALL | {"rounds": 120, "simulate.checkpoint_rounds": 2}, 110_000
@@ -305,7 +306,6 @@ def test_a_full_disk_is_said_in_one_sentence_and_the_last_checkpoint_stands(tmp_
     same(tmp_path / "a", out)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT])
 def test_asked_to_end_it_leaves_a_checkpoint_and_a_valid_folder(tmp_path: Path, signal_: signal.Signals) -> None:
     out, settings = tmp_path / "run", SMALL | {"rounds": 4000, "simulate.checkpoint_rounds": 0}
@@ -341,7 +341,6 @@ def _wait_for(condition, process: subprocess.Popen, seconds: float = 120, pause:
         time.sleep(pause)
 
 
-@pytest.mark.slow
 def test_killed_twenty_times_it_ends_in_the_same_bits(tmp_path: Path) -> None:
     """SIGKILL at random moments, from start-up to the writing of checkpoints; after each the run is resumed."""
     settings = SMALL | {"rounds": 60, "clients": 30, "selected": 10, "simulate.checkpoint_rounds": 1}

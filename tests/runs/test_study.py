@@ -52,6 +52,7 @@ def test_rows_have_their_own_seeds_and_settings(small: Path) -> None:
     assert cells[0].path == Path("out/fedavg/seed-1")
 
 
+@pytest.mark.slow
 def test_it_runs_what_is_missing_and_nothing_twice(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     before = call("study", small, "--out", out, "--dry-run")
@@ -70,6 +71,7 @@ def test_it_runs_what_is_missing_and_nothing_twice(small: Path, tmp_path: Path) 
     assert {"small.md", "small.csv", "report.html"} <= {path.name for path in out.iterdir()}
 
 
+@pytest.mark.slow
 def test_equal_runs_of_other_studies_are_taken(small: Path, tmp_path: Path) -> None:
     assert call("study", small, "--out", tmp_path / "one", "--only", "fedavg", "--quiet").exit_code == 0
     planned = plan(read(small), tmp_path / "two", also=[tmp_path / "one"])

@@ -69,6 +69,7 @@ def test_every_kind_can_be_chosen_by_name_and_survives(role, kind):
 # Crossing.
 
 
+@pytest.mark.slow
 def test_two_published_rules_are_crossed_by_name_and_the_run_can_be_run_again(tmp_path):
     changes = SMALL | {"method.select.kind": "oort", "method.compress.kind": "stc"}
     first = heteroselect.run("mnist", method="fedavg", settings=changes, out=tmp_path / "a")
@@ -352,6 +353,7 @@ def test_a_part_from_a_file_runs_and_its_checksum_is_noted(mine, tmp_path):
     assert len(written["source"]) == 32
 
 
+@pytest.mark.slow
 def test_a_run_with_a_part_from_a_file_is_run_again_only_when_the_file_is_named(mine, tmp_path):
     key, kind = "method.select.kind", f"{mine}:Seldom"
     changes = SMALL | {key: kind, "method.select.patience": 3}
@@ -374,6 +376,7 @@ class PowerError(Exception):
     """The run is stopped from within, as if the power had failed."""
 
 
+@pytest.mark.slow
 def test_a_run_with_a_part_from_a_file_goes_on_only_with_that_file(mine, tmp_path):
     key, kind = "method.select.kind", f"{mine}:Seldom"
     changes = SMALL | {key: kind, "rounds": 5, "simulate.checkpoint_rounds": 1}
