@@ -137,7 +137,8 @@ def in_a_minute(results: Row) -> str:
     elif beside:
         lines += [f"- **Does the headline hold?** Not known yet: {answer}{beside[0]['verdict']}: {beside[0]['why']}"]
     earned = [one for study in ("table1", "table1-mnist", "psi") for one in claims_of(results, study)]
-    earned = [one for one in earned if "control" in one["than"]]
+    # one and the same comparison of the same runs counts once
+    earned = list({(one["figure"], one["difference"]): one for one in earned if "control" in one["than"]}.values())
     if earned:
         count = {word: sum(one["verdict"] == word for one in earned) for word in ("holds", "not told apart", "refuted")}
         lines += [
@@ -202,9 +203,20 @@ def _clocks(results: Row, text: str) -> str:
 
 
 def _mechanism(figures: Row) -> str:
+    """Fairness, score parts and bytes, from the runs of Table I's methods on MNIST."""
     if not figures:
         return ""
-    return "## Score parts, and how often each client was selected\n\n![score parts](results/paper-6-mechanism.svg)"
+    counts = figures["selection"]["table1-mnist"]
+    lines = [[row, *(f"{one[key]:.3g}" for key in ("min", "max", "deviation"))] for row, one in counts.items()]
+    selected = table(["times selected in 100 rounds", "least", "most", "deviation"], lines)
+    kinds = list(next(iter(figures["bytes"].values()))["megabytes"])
+    lines = [
+        [row, *(f"{one['megabytes'][kind]:.2f} ({one['share'][kind]:.0%})" for kind in kinds)]
+        for row, one in figures["bytes"].items()
+    ]
+    sent = table(["MB in 100 rounds", *kinds], lines)
+    head = "## Who was selected, the parts of the score, and where the bytes are"
+    return "\n\n".join([head, "![score parts](results/paper-6-mechanism.svg)", selected, sent])
 
 
 def _theory(theory: Row) -> str:
