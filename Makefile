@@ -12,7 +12,8 @@ help:
 	@echo "make flower   set up with Flower and run MNIST on a SuperLink and three SuperNodes with TLS"
 	@echo "make test-network  Flower over links of 0.5, 1 and 2 Mb/s between network namespaces (needs root and iproute2)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
-	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures (an hour), then make results"
+	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures (an hour), then make results;"
+	@echo "              LOGS=DIR draws the authors' logs in that folder beside ours"
 	@echo "make results  rewrite docs/results.md and the README's tables from what the studies left"
 	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
@@ -33,7 +34,7 @@ test: $(VENV)/.installed-dev lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest tests -n 2 --dist worksteal -m "not slow"
 
 flower: $(VENV)/.installed-flower
 	$(BIN)/heteroselect flower deploy mnist --nodes 3 --tls --rounds 3
@@ -54,7 +55,7 @@ STUDIES := table1-mnist table2 mu psi stress
 studies: $(VENV)/.installed
 	for name in $(STUDIES); do $(BIN)/heteroselect study studies/$$name.toml --results studies/results.json || exit; done
 	$(BIN)/python studies/theory.py
-	$(BIN)/python studies/paper_figures.py
+	$(BIN)/python studies/paper_figures.py $(if $(LOGS),--logs $(LOGS))
 	$(MAKE) results
 
 compare: $(VENV)/.installed

@@ -314,7 +314,7 @@ def psi(material: Material) -> Figure | None:
     logs = [log for log in material.logs if (log.dataset, log.mu, log.variant) == ("cifar10", 0.1, "adaptive")]
     for log in logs:
         paper.plot(log.psi, tail(log.lines), "x", color=INK, ms=5, label="authors' logs, last five evaluations")
-        levels.set(title="(a) last accuracy, MNIST", ylabel="test accuracy")
+    levels.set(title="(a) last accuracy, MNIST", ylabel="test accuracy")
     pairs.set(title="(b) heteroselect less control, MNIST", ylabel="percentage points")
     paper.set(title="(c) the paper, CIFAR-10", ylabel="final test accuracy")
     for panel in (levels, pairs, paper):

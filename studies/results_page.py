@@ -88,6 +88,8 @@ def label(name: str, runs: Sequence[Row]) -> str:
 
 def change(one: Row) -> str:
     """The difference of a claim, with its interval and its unit."""
+    if one["difference"] is None:
+        return f"reached by {one['reached'][0]} and {one['reached'][1]}"
     scale, unit = (100, " points") if "accuracy" in one["figure"] else (1, UNITS[one["figure"]])
     half = "" if one["half_width"] is None else f" ± {scale * one['half_width']:.2f}"
     return f"{scale * one['difference']:+.2f}{half}{unit}"

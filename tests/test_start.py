@@ -7,6 +7,8 @@ import pytest
 
 import heteroselect
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 EACH = """
 import importlib, pkgutil, sys
 import torch
@@ -68,7 +70,6 @@ print("torch._dynamo" in sys.modules)
     assert python("-c", code) == "False\n"
 
 
-@pytest.mark.slow
 def test_any_module_can_be_the_first():
     assert int(python("-c", EACH)) > 100
 

@@ -246,7 +246,7 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
         payloads=[len(uploads[int(k)].payload) if int(k) in uploads else 0 for k in ids],
         shared=sum(array.nbytes for array in shared.values()),
         reports=reports,
-        probe=0.0 if plan.allocation.warmup else method.probe,
+        probe=np.where(densities < 1, 0.0 if plan.allocation.warmup else method.probe, 0.0),
     )
     passes = np.array([method.passes * order.steps for order in plan.orders])
     arrived = receive(

@@ -8,6 +8,8 @@ import pytest
 
 from heteroselect.runs.folder import CONFIG
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 OLD = Path(__file__).parents[1] / "old_run"
 
 

@@ -9,6 +9,8 @@ import pytest
 import heteroselect
 from heteroselect.runs.folder import CONFIG, SUMMARY
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 SELDOM = """
 from dataclasses import dataclass
 import numpy as np

@@ -8,6 +8,8 @@ import pytest
 from heteroselect.cli.report import write
 from heteroselect.errors import HeteroSelectError
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 
 def test_only_a_report_is_replaced(make_run, tmp_path):
     folder, page = make_run("a"), tmp_path / "report.html"
@@ -46,7 +48,6 @@ def test_what_was_left_out_is_said(make_run, tmp_path, capsys):
     assert "is the same run as" in (tmp_path / "report.html").read_text()
 
 
-@pytest.mark.slow
 def test_the_command_line_starts_without_the_drawing_libraries():
     code = "import sys, heteroselect.cli; print(sorted({'plotly', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

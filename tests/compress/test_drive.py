@@ -11,6 +11,8 @@ from heteroselect.compress.codecs import rotated
 from heteroselect.compress.drive import Drive
 from heteroselect.compress.wire import WireError, decode, encode
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 HEADER, ROTATION = wire._HEADER.size, rotated._ROTATION.size
 
 

@@ -18,6 +18,8 @@ from heteroselect.state import by_role, flat
 from heteroselect.train import SGD, FedDyn, FedSOL, Job, Scaffold, Turn, TwoSided
 from heteroselect.train.descent import descend
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 
 # A user's own solver, as in docs/extend.md
 class Uphill:

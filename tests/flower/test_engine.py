@@ -32,6 +32,13 @@ from heteroselect.world import MeasuredLinks
 
 pytestmark = pytest.mark.slow  # whole runs
 
+
+@pytest.fixture(autouse=True)
+def as_a_matrix(monkeypatch):
+    """Clients train as a matrix from the first round on, which a short run would not find worthwhile."""
+    monkeypatch.setattr("heteroselect.simulate.engine.WORTHWHILE", 0)
+
+
 SMALL = {"clients": 6, "selected": 3, "rounds": 4}
 
 

@@ -9,6 +9,8 @@ from torch import nn
 from heteroselect import models
 from heteroselect.errors import HeteroSelectError
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 NETWORKS = [
     ("logistic", (1, 28, 28), 10, 7_850),
     ("alexnet", (3, 32, 32), 10, 2_781_514),

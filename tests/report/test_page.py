@@ -10,6 +10,8 @@ from heteroselect.report import plots
 from heteroselect.report.load import compare
 from heteroselect.report.page import MARK, render
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>&amp;\"$"
 
 

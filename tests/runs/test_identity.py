@@ -21,6 +21,13 @@ from heteroselect.world import DrawnWorld
 
 pytestmark = pytest.mark.slow  # whole runs
 
+
+@pytest.fixture(autouse=True)
+def as_a_matrix(monkeypatch):
+    """Clients train as a matrix from the first round on, which a short run would not find worthwhile."""
+    monkeypatch.setattr("heteroselect.simulate.engine.WORTHWHILE", 0)
+
+
 SMALL = {"clients": 6, "selected": 2, "rounds": 3, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
 MINE = """
 import numpy as np

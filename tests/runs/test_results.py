@@ -83,6 +83,29 @@ def test_a_claim_goes_by_paired_differences(mine, others, figure, word) -> None:
     assert found["seeds"] == len(mine)
 
 
+@pytest.mark.parametrize(
+    ("mine", "others", "word"),
+    [
+        ([5, 6, None, None, None], [9, 10, 9, 9, 9], "not told apart"),  # sooner, where it arrives at all
+        ([5, 6, 5], [None, None, None], "holds"),
+        ([None, None], [7, 8], "refuted"),
+        ([None, None], [None, None], "not told apart"),
+    ],
+)
+def test_a_seed_that_never_reaches_the_target_counts(mine, others, word) -> None:
+    pairs = (("a", mine), ("b", others))
+    rows = [run(name, seed, rounds_to_target=v) for name, values in pairs for seed, v in enumerate(values)]
+    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="rounds_to_target"), rows)
+    assert found is not None
+    assert found["verdict"] == word
+    assert found["reached"] == [sum(v is not None for v in values) for _, values in pairs]
+
+
+def test_rows_without_a_seed_in_common_cannot_be_compared() -> None:
+    rows = [run("a", 1, peak_accuracy=0.9), run("b", 2, peak_accuracy=0.8)]
+    assert judge("s", ClaimTable(text="t", better="a", than="b", figure="peak_accuracy"), rows) is None
+
+
 def test_the_tail_is_the_mean_of_the_last_evaluations() -> None:
     lines = [{"accuracy": a} for a in (0.1, None, 0.2, 0.4, None)]
     assert tail(lines, 2) == pytest.approx(0.3)
@@ -122,6 +145,11 @@ def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
     file.write_text("[1]")
     with pytest.raises(HeteroSelectError, match="no file of results"):
         merge(file, {"runs": [], "claims": []})
+    study = tmp_path / "small.toml"
+    study.write_text(STUDY)
+    refused = CliRunner().invoke(app, ["study", str(study), "--out", str(tmp_path / "out"), "--results", str(file)])
+    assert isinstance(refused.exception, HeteroSelectError)
+    assert not (tmp_path / "out").exists(), "refused before the first run"
     assert file.read_text() == "[1]"
 
 

@@ -24,6 +24,13 @@ from heteroselect.runs.folder import read_rounds, read_summary
 
 pytestmark = pytest.mark.slow  # whole runs
 
+
+@pytest.fixture(autouse=True)
+def as_a_matrix(monkeypatch):
+    """Clients train as a matrix from the first round on, which a short run would not find worthwhile."""
+    monkeypatch.setattr("heteroselect.simulate.engine.WORTHWHILE", 0)
+
+
 SMALL = {
     "clients": 20,
     "selected": 4,

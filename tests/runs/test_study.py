@@ -74,7 +74,10 @@ def test_it_runs_what_is_missing_and_nothing_twice(small: Path, tmp_path: Path) 
 @pytest.mark.slow
 def test_equal_runs_of_other_studies_are_taken(small: Path, tmp_path: Path) -> None:
     assert call("study", small, "--out", tmp_path / "one", "--only", "fedavg", "--quiet").exit_code == 0
-    planned = plan(read(small), tmp_path / "two", also=[tmp_path / "one"])
+    beside = plan(read(small), tmp_path / "two")
+    elsewhere = plan(read(small), tmp_path / "far" / "two")
+    planned = plan(read(small), tmp_path / "far" / "two", also=[tmp_path / "one"])
+    assert [[cell.done for cell in one.cells] for one in (beside, elsewhere)] == [[True, False, True], [False] * 3]
     left, seconds = estimate(planned.cells)
     assert [cell.method for cell in left] == ["no score"]
     assert seconds is not None

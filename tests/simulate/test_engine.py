@@ -20,6 +20,13 @@ from heteroselect.simulate.evaluator import BATCH, Evaluator
 from heteroselect.simulate.pool import Pool
 from heteroselect.streams import Streams
 
+
+@pytest.fixture(autouse=True)
+def as_a_matrix(monkeypatch):
+    """Clients train as a matrix from the first round on, which a short run would not find worthwhile."""
+    monkeypatch.setattr("heteroselect.simulate.engine.WORTHWHILE", 0)
+
+
 TASK = Task(nn.functional.cross_entropy, None)
 METHOD = methods.get("heteroselect")
 

@@ -16,6 +16,8 @@ from heteroselect.flat import FlatModel
 from heteroselect.messages import Order
 from heteroselect.train import SGD, FedDyn, Job, Scaffold, Turn, TwoSided
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 SLOPES, CENTRES = np.array([1.0, 10.0]), np.array([0.0, 1.0])
 RATE, STEPS, ROUNDS, OPTIMUM = 0.05, 10, 100, 10 / 11

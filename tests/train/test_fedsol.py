@@ -11,6 +11,8 @@ from heteroselect.part import SettingError
 from heteroselect.train import SGD, FedSOL, Job
 from heteroselect.train.fedsol import _Perturbed
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 
 def network(seed=0):
     with torch.random.fork_rng(devices=[]):

@@ -12,6 +12,8 @@ from heteroselect.flat import FlatModel
 from heteroselect.train import SGD, Job
 from heteroselect.train.descent import fused, step
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 Batch = tuple[Tensor, Tensor]
 RATE = 0.1
 

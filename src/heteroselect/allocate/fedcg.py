@@ -76,10 +76,10 @@ def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, m
 
 def evened(densities: Reals, weights: Reals, allowed: float, minimum: float) -> Reals:
     """The densities with the highest of them lowered to one level, at which Σ ρ_j(1 − θ_j) is what is allowed."""
-    from scipy.optimize import brentq  # slow to import
-
     if weights @ (1 - densities) >= allowed:
         return densities
+    from scipy.optimize import brentq  # slow to import
+
     level = brentq(lambda top: weights @ (1 - np.minimum(densities, top)) - allowed, minimum, 1.0)
     lowered: Reals = np.minimum(densities, level)
     return lowered

@@ -16,7 +16,10 @@ from heteroselect.report import MARK
 def study(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="A preset, rows, seeds and axes to cross.")],
     out_dir: Annotated[
-        Path | None, typer.Option("--out", help="A folder for the runs; what is there already is not run again.")
+        Path | None,
+        typer.Option(
+            "--out", help="A folder for the runs; what is there, or in a study's folder beside it, is not run again."
+        ),
     ] = None,
     also: Annotated[
         list[Path] | None, typer.Option("--also", metavar="DIR", help="Take finished runs from here, too.")
@@ -56,16 +59,18 @@ def study(
         typer.echo(f"{len(left)} of {len(planned.cells)} runs are left{pace if left else ''}.")
         return
     refuse_others(path / "report.html", "--out", MARK)
+    if results is not None:
+        kept.read(results)
     failed = run_cells(planned.cells, path, threads=threads, quiet=quiet, minutes=budget)
     done = [cell for cell in planned.cells if cell.method not in failed and cell.done]
     if not done:
         raise HeteroSelectError("study: no run has come to its end.")
     command = f"heteroselect study {file}"
     table = grids.write(done, path, command, stem=file.stem)
+    write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
     found_rows = kept.collect(found, file.stem, planned, command)
     if results is not None:
         kept.merge(results, found_rows)
-    write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
     if not quiet:
         print_table(table)
         for claim in found_rows["claims"]:

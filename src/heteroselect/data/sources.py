@@ -61,7 +61,8 @@ def package_mnist() -> Path:
 
 @cache
 def _shipped(place: Path) -> Parts:
-    """MNIST as it ships, unpacked once per process: a grid of runs would do it again for each."""
+    """MNIST as it ships, unpacked once per process: a grid of runs would do it again for each. All runs share these
+    tensors, and none writes to them."""
     return read_mnist(place)
 
 

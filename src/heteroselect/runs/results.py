@@ -1,9 +1,9 @@
 """What a study gave, as rows of a small file: each run beside the figures of a paper, with a verdict; and its claims.
 
-A row is **reproduced** where the paper's figures lie within the spread of our seeds, **close** where they are within a
-tenth (accuracies: one point) of it, and **different** otherwise. A claim says that one row is better than another: it
-**holds** where the 95 % interval of the paired differences is on its side of zero, is **refuted** where it is on the
-other side, and is **not told apart** where the interval has zero in it.
+A row is **reproduced** where the spread of our seeds and that of the paper's figures overlap, **close** where they are
+less than a tenth apart (accuracies: one point), and **different** otherwise. A claim says that one row is better than
+another: it **holds** where the 95 % interval of the paired differences is on its side of zero, is **refuted** where it
+is on the other side, and is **not told apart** where the interval has zero in it.
 """
 
 import json
@@ -35,6 +35,7 @@ COMPARED = {
 }
 CLOSE, POINTS = 0.1, 0.01
 BETTER_HIGH = ("peak_accuracy", "final_accuracy")
+HIGH = (*BETTER_HIGH, "last_accuracy")
 
 
 def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str, list[Row]]:
@@ -115,42 +116,60 @@ def _range(key: str, values: Sequence[float]) -> str:
 
 
 def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
-    """Whether `claim.better` is better than `claim.than`, by differences paired by seed. A seed that never reaches the
-    target has no difference to give; how many have one is noted."""
-    pairs = []
-    for mine in (row for row in rows if row["row"] == claim.better):
-        for other in (row for row in rows if row["row"] == claim.than and row["seed"] == mine["seed"]):
-            if mine[claim.figure] is not None and other[claim.figure] is not None:
-                pairs.append(mine[claim.figure] - other[claim.figure])
-    found = interval(pairs)
-    if found is None:
+    """Whether `claim.better` is better than `claim.than`, by differences paired by seed; None where they share no seed.
+
+    A seed that never reaches the target has no difference to give, and is not as good as any that does: then a claim
+    holds, or is refuted, only where all seeds of one row reach the target and none of the other.
+    """
+    others = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.than}
+    mine = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.better and row["seed"] in others}
+    if not mine:
         return None
-    mean, half = found
-    side = mean if claim.figure in HIGH else -mean
-    word = "not told apart" if not abs(mean) > half else "holds" if side > 0 else "refuted"
+    reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
+    pairs = [mine[seed] - others[seed] for seed in mine if mine[seed] is not None and others[seed] is not None]
+    mean, half = interval(pairs) or (None, None)
+    if reached == [len(mine), len(mine)] and mean is not None and half is not None:
+        side = mean if claim.figure in HIGH else -mean
+        word = "not told apart" if not abs(mean) > half else "holds" if side > 0 else "refuted"
+    else:
+        word = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}.get((reached[0], reached[1]), "not told apart")
     return {
         "study": study,
         **claim.model_dump(),
         "difference": mean,
-        "half_width": half if np.isfinite(half) else None,
-        "seeds": len(pairs),
+        "half_width": half if half is not None and np.isfinite(half) else None,
+        "seeds": len(mine),
+        "reached": reached,
         "verdict": word,
     }
 
 
-HIGH = (*BETTER_HIGH, "last_accuracy")
+def read(file: Path) -> dict[str, list[Row]]:
+    """What a file of results holds; nothing where there is none yet."""
+    try:
+        before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        known = {kind: list(before.get(kind, [])) for kind in KEYS}
+        for kind, keys in KEYS.items():
+            for row in known[kind]:
+                _key(row, keys)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise HeteroSelectError(f"--results: {file} is no file of results ({error}).") from error
+    return known
+
+
+KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}
+
+
+def _key(row: Row, keys: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(row[key] for key in keys)
 
 
 def merge(file: Path, found: Mapping[str, Sequence[Row]]) -> None:
     """Put the rows of a study into a file of results, in place of those that it had of the same runs."""
-    try:
-        before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        known: dict[str, list[Row]] = {kind: list(before.get(kind, [])) for kind in ("runs", "claims")}
-        for kind, keys in {"runs": ("study", "row", "seed"), "claims": ("study", "text")}.items():
-            new = {tuple(row[key] for key in keys): row for row in found[kind]}
-            kept = [row for row in known[kind] if tuple(row[key] for key in keys) not in new]
-            known[kind] = sorted([*kept, *new.values()], key=lambda row: str(row["study"]))
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise HeteroSelectError(f"--results: {file} is no file of results ({error}).") from error
+    known = read(file)
+    for kind, keys in KEYS.items():
+        new = {_key(row, keys): row for row in found[kind]}
+        kept = [row for row in known[kind] if _key(row, keys) not in new]
+        known[kind] = sorted([*kept, *new.values()], key=lambda row: str(row["study"]))
     with for_people(file.parent):
         write_whole(file, (json.dumps(known, indent=1, allow_nan=False) + "\n").encode())

@@ -105,9 +105,10 @@ def read(path: Path) -> Study:
     labels = [row.label for row in study.row]
     if not labels or len(set(labels)) < len(labels):
         raise HeteroSelectError(f"study: {path}: row: allowed are one or more rows, each with a name of its own.")
+    labels = [label for row in study.row for label, _ in _crossed(row, study.cross)]
     for claim in study.claim:
         for name in (claim.better, claim.than):
-            if name not in labels and not study.cross:
+            if name not in labels:
                 raise HeteroSelectError(
                     f"study: {path}: claim: allowed are the rows {', '.join(labels)}, not {name!r}."
                 )

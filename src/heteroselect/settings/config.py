@@ -161,8 +161,6 @@ ONLY_WITH = {
     "data.shards_per_client": ("data.partition", "shards"),
     "model.dropout": ("model.name", "alexnet"),
     "world.links_keep": ("world.links", "measured"),
-    "world.forward_share": ("world.charge", "everything"),
-    "world.encode_share": ("world.charge", "everything"),
 }
 """Settings that change nothing unless another one has this value."""
 

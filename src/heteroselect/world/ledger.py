@@ -24,7 +24,7 @@ class Messages:
 
     `size` is N, `model` the bytes of the whole model and `shared` those of what goes down with it. `densities` and
     `payloads` (bytes) are in the order of `selected`. `reports` counts the numbers that are sent up before the updates,
-    and `probe` the passes over a batch that a client's compressor makes of its own.
+    and `probe` the passes over a batch that each client's compressor makes of its own.
     """
 
     size: int
@@ -36,7 +36,7 @@ class Messages:
     calibrated: list[Calibrated] = field(default_factory=list)
     shared: int = 0
     reports: int = 0
-    probe: float = 0.0
+    probe: Reals | float = 0.0
 
     def bytes(self) -> "Bytes":
         only_asked = np.setdiff1d(self.asked, self.selected).size
