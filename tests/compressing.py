@@ -121,7 +121,8 @@ class Book:
         return BOOK
 
     def values(self) -> Values:
-        return self.levels[self.codes]
+        values: Values = self.levels[self.codes]
+        return values
 
 
 class BookCodec:
@@ -130,7 +131,9 @@ class BookCodec:
     code, whole = 200, False
 
     def pack(self, update: Update) -> tuple[Head, bytes]:
-        book, bits = update.coded, update.coded.levels.size.bit_length() - 1
+        book = update.coded
+        assert isinstance(book, Book)
+        bits = book.levels.size.bit_length() - 1
         levels = book.levels.astype("<f4").tobytes()
         return Head(update.size, book.codes.size, steps=bits), levels + pack(book.codes, bits)
 

@@ -1,6 +1,7 @@
 """Run folders made by hand, small enough to reckon with."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def line(t: int, *, seed: int, accuracy: float | None, **changes: Any) -> dict[s
 
 
 @pytest.fixture
-def make_run(tmp_path):
+def make_run(tmp_path: Path) -> Callable[..., Path]:
     """Write a run folder; `each` changes every round's line, `settings` and `summary` their files."""
 
     def make(

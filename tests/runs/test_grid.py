@@ -52,6 +52,15 @@ def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> 
     assert (compared / "figures" / "accuracy.pdf").is_file()
 
 
+def test_the_horizon_is_an_option_and_part_of_the_command(tmp_path: Path) -> None:
+    sets = [word for key, value in SMALL.items() if key != "rounds" for word in ("--set", f"{key}={value}")]
+    found = call("compare", "mnist", "--methods", "fedavg", "--rounds", 2, "--out", tmp_path / "out", *sets, "--quiet")
+    assert found.exit_code == 0, found.output
+    content = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert "--rounds 2" in content["command"]
+    assert content["runs"][0]["rounds_run"] == 2
+
+
 def test_a_seed_shares_partition_links_and_devices(compared: Path) -> None:
     """Also with the method that would deal the data as its authors did."""
     links = {}

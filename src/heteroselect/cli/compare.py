@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Threads, changes_of, numbers
+from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Threads, changes_of, numbers
 from heteroselect.cli.report import refuse_others, write
 from heteroselect.cli.terminal import err, note, out, progress_bar, say, terminable
 from heteroselect.errors import HeteroSelectError
@@ -26,6 +26,7 @@ def compare(
         ),
     ],
     seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42",
+    rounds: Rounds = None,
     set_: Changes = None,
     threads: Threads = None,
     data_dir: DataDir = None,
@@ -41,13 +42,14 @@ def compare(
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     counted = numbers("--seeds", seeds)
     path = out_dir or Path("compare") / Path(preset).stem
-    cells = grids.grid(preset, chosen, counted, changes_of(set_, data_dir), path)
+    cells = grids.grid(preset, chosen, counted, changes_of(set_, data_dir, rounds=rounds), path)
     if not (path / "compare.md").exists():
         for name in ("compare.csv", "compare.json"):
             refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
     refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
     refuse_others(path / "report.html", "--out", MARK)
     words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, counted))]
+    words += [] if rounds is None else ["--rounds", str(rounds)]
     command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
     if not (quiet or as_json):
         for text in dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought):
