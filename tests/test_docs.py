@@ -1,8 +1,6 @@
 """The README and the examples: what they show was made by a command, and runs."""
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,22 +10,14 @@ from heteroselect.report.tables import settings_page
 from heteroselect.runs import study as studies
 from heteroselect.settings import describe
 from heteroselect.settings.config import flatten
+from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def module(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
 def test_every_number_of_the_results_is_in_the_files_of_the_studies():
     """Both pages are what the script makes of these files, to the letter."""
-    study = module(ROOT / "studies" / "results_page.py")
+    study = script("studies/results_page.py")
     results, texts = study.read("results"), study.sentences()
     page = study.page(texts, results, study.read("theory"), study.read("figures"))
     assert (ROOT / "docs" / "results.md").read_text(encoding="utf-8") == page
@@ -38,7 +28,7 @@ def test_every_number_of_the_results_is_in_the_files_of_the_studies():
 
 def test_the_results_are_those_of_the_studies_as_they_stand():
     """Every run is of a row that its study still has, with that row's settings; every claim too."""
-    study = module(ROOT / "studies" / "results_page.py")
+    study = script("studies/results_page.py")
     results = study.read("results")
     for name in {run["study"] for run in results["runs"]}:
         read = studies.read(ROOT / "studies" / f"{name}.toml")
@@ -51,7 +41,7 @@ def test_the_results_are_those_of_the_studies_as_they_stand():
 
 
 def test_every_claim_that_the_page_speaks_of_is_one_of_a_study():
-    texts = module(ROOT / "studies" / "results_page.py").sentences()
+    texts = script("studies/results_page.py").sentences()
     known = {
         claim.text
         for path in (ROOT / "studies").glob("*.toml")
@@ -80,7 +70,7 @@ def test_the_page_of_settings_is_whole():
 def test_the_example_is_short_and_learns():
     path = ROOT / "examples" / "own_model.py"
     assert len(path.read_text().splitlines()) < 60
-    result = module(path).main(rounds=12)
+    result = script("examples/own_model.py").main(rounds=12)
     assert result.final_accuracy > 0.8
 
 

@@ -1,10 +1,8 @@
 """The paper's figures: the numbers behind them by hand, and all of them once from tiny runs."""
 
 import doctest
-import importlib.util
 import json
 import shutil
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,21 +11,13 @@ import pytest
 
 import heteroselect
 from heteroselect.report.curves import Curve
+from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def module(name):
-    """A script of studies/; the second one imports the first by its name."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "studies" / f"{name}.py")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[name] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
-numbers = module("paper_numbers")
-figures = module("paper_figures")
+numbers = script("studies/paper_numbers.py")
+figures = script("studies/paper_figures.py")
 
 
 def curve(*points):

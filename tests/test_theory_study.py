@@ -1,9 +1,7 @@
 """The study of the theorems: its arithmetic on cases worked out by hand, and that a look at a run changes nothing."""
 
-import importlib.util
 import json
 import math
-import sys
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -17,21 +15,13 @@ from numpy.testing import assert_allclose
 import heteroselect
 from heteroselect.allocate.density import proportional
 from heteroselect.select import Cohort
+from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-def module(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = loaded
-    spec.loader.exec_module(loaded)
-    return loaded
-
-
-theory = module(ROOT / "studies" / "theory.py")
+theory = script("studies/theory.py")
 SCORES = np.array([0, 1 / 3, 2 / 3, 1])
 
 
