@@ -34,7 +34,7 @@ def test_the_results_are_those_of_the_studies_as_they_stand():
         read = studies.read(ROOT / "studies" / f"{name}.toml")
         rows = {row.label: row for row in read.row}
         for run in (run for run in results["runs"] if run["study"] == name):
-            assert run["settings"] == flatten(rows[run["row"]].settings)
+            assert run["settings"] == {**flatten(read.settings), **flatten(rows[run["row"]].settings)}
             assert run["seed"] in (rows[run["row"]].seeds or read.seeds)
         claims = {one["text"] for one in results["claims"] if one["study"] == name}
         assert claims <= {claim.text for claim in read.claim}

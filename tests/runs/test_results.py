@@ -132,12 +132,15 @@ def test_a_study_puts_its_rows_into_a_file_and_replaces_its_own(tmp_path: Path) 
     first, slow = content["runs"][3], content["runs"][4]
     assert first["verdict"] in ("reproduced", "close", "different")
     assert first["paper"] == [{"source": "a table", "rounds_to_target": 1}]
-    assert slow["settings"] == {"method.rate.start": 1e-6}
+    assert slow["settings"]["method.rate.start"] == 1e-6
+    assert slow["settings"]["rounds"] == 2
     assert slow["decides_by_clock"] == []
     assert slow["seconds_to_target_by_clock"].keys() == {"paper", "uplink", "everything"}
     (claim,) = content["claims"]
     assert claim["difference"] > 0.1
     assert claim["text"] in found.output
+    assert claim["text"] in (tmp_path / "runs" / "small" / "small.md").read_text()
+    assert json.loads((tmp_path / "runs" / "small" / "small.json").read_text())["claims"] == [claim]
 
 
 def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
@@ -156,5 +159,5 @@ def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_claim_about_a_row_that_there_is_not_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(STUDY.replace('than = "slow"', 'than = "fast"'))
-    with pytest.raises(HeteroSelectError, match="claim: allowed are the rows fedavg, slow, not 'fast'"):
+    with pytest.raises(HeteroSelectError, match="claim: allowed are the rows 'fedavg', 'slow', not 'fast'"):
         read(path)

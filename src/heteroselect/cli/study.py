@@ -66,15 +66,16 @@ def study(
     if not done:
         raise HeteroSelectError("study: no run has come to its end.")
     command = f"heteroselect study {file}"
-    table = grids.write(done, path, command, stem=file.stem)
+    rows = kept.collect(found, file.stem, planned, command)
+    claims = {kept.sentence(claim): claim for claim in rows["claims"]}
+    table = grids.write(done, path, command, stem=file.stem, claims=claims)
     write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
-    found_rows = kept.collect(found, file.stem, planned, command)
     if results is not None:
-        kept.merge(results, found_rows)
+        kept.merge(results, rows)
     if not quiet:
         print_table(table)
-        for claim in found_rows["claims"]:
-            out.print(f"{claim['verdict']}: {claim['text']}", markup=False, highlight=False)
+        for sentence in claims:
+            out.print(sentence, markup=False, highlight=False)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
     if failed or len(done) < len(planned.cells):
         say(f"{len(planned.cells) - len(done)} of {len(planned.cells)} runs are not there yet")

@@ -285,8 +285,10 @@ def latex(table: Sequence[Row]) -> str:
     return "\n".join([first, r"\toprule", head, r"\midrule", *body, r"\bottomrule", last, ""])
 
 
-def write(cells: Sequence[Cell], out: Path, command: str, stem: str = "compare") -> list[Row]:
-    """The table as Markdown, CSV, JSON and LaTeX."""
+def write(
+    cells: Sequence[Cell], out: Path, command: str, stem: str = "compare", claims: Mapping[str, Any] | None = None
+) -> list[Row]:
+    """The table as Markdown, CSV, JSON and LaTeX; `claims` are those of a study, by a sentence on each."""
     table, runs = rows(cells)
     text = io.StringIO()
     fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *COLUMNS]
@@ -297,9 +299,11 @@ def write(cells: Sequence[Cell], out: Path, command: str, stem: str = "compare")
         "command": command,
         "runs": runs,
         "table": [{**vars(row), "label": row.label} for row in table],
+        **({} if claims is None else {"claims": list(claims.values())}),
     }
+    page = "\n".join([markdown(table, command), *(f"- {sentence}" for sentence in claims or ())])
     with for_people(out):
-        write_whole(out / f"{stem}.md", markdown(table, command).encode())
+        write_whole(out / f"{stem}.md", page.encode())
         write_whole(out / f"{stem}.csv", text.getvalue().encode())
         write_whole(out / f"{stem}.tex", latex(table).encode())
         write_whole(out / f"{stem}.json", (json.dumps(_no_nan(content), indent=1, allow_nan=False) + "\n").encode())

@@ -157,6 +157,23 @@ def read(file: Path) -> dict[str, list[Row]]:
     return known
 
 
+UNITS = {"rounds_to_target": "rounds", "seconds_to_target": "s"}
+
+
+def change(claim: Mapping[str, Any]) -> str:
+    """The difference of a claim, `better` less `than`, with its 95 % interval and its unit."""
+    if claim["difference"] is None:
+        return f"target reached by {claim['reached'][0]} and {claim['reached'][1]} of {claim['seeds']} seeds"
+    scale, unit = (100, "points") if claim["figure"] in HIGH else (1, UNITS.get(claim["figure"], "MB"))
+    half = "" if claim["half_width"] is None else f" ± {scale * claim['half_width']:.2f}"
+    return f"{scale * claim['difference']:+.2f}{half} {unit}"
+
+
+def sentence(claim: Mapping[str, Any]) -> str:
+    """A claim with its verdict, and the difference that it goes by."""
+    return f"{claim['verdict']}: {claim['text']} ({claim['better']} less {claim['than']}: {change(claim)})"
+
+
 KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}
 
 

@@ -13,10 +13,12 @@
     [cross]
     "method.compress.kind" = ["none", "topk"]
     [[claim]]
-    text = "the score earns accuracy"
-    better = "heteroselect"
-    than = "no score"
+    text = "a uniform draw ends higher than FedAvg with top-k"
+    better = "no score, topk"
+    than = "fedavg, topk"
     figure = "final_accuracy"
+
+A crossed row is named after its row and the values of the axes, as in the claim.
 
 A study that cannot be understood is refused before its first run. A pair of a cross that cannot work is left out, with
 the reason.
@@ -109,9 +111,8 @@ def read(path: Path) -> Study:
     for claim in study.claim:
         for name in (claim.better, claim.than):
             if name not in labels:
-                raise HeteroSelectError(
-                    f"study: {path}: claim: allowed are the rows {', '.join(labels)}, not {name!r}."
-                )
+                allowed = ", ".join(map(repr, labels))
+                raise HeteroSelectError(f"study: {path}: claim: allowed are the rows {allowed}, not {name!r}.")
     return study
 
 
@@ -144,7 +145,7 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
                 loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
             own = out / label.replace("/", "-") / f"seed-{seed}"
             path = next((folder for folder, config in there if _same(config, loaded.config)), own)
-            changes = {**flatten(row.settings), **settings}
+            del changes["seed"]
             cells.append(Cell(label, seed, loaded, path, preset=preset, changes=changes, beside=row.paper))
     return Planned(cells, refused)
 
