@@ -12,7 +12,7 @@ help:
 	@echo "make flower   set up with Flower and run MNIST on a SuperLink and three SuperNodes with TLS"
 	@echo "make test-network  Flower over links of 0.5, 1 and 2 Mb/s between network namespaces (needs root and iproute2)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
-	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures (an hour), then make results;"
+	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures, then make results;"
 	@echo "              LOGS=DIR draws the authors' logs in that folder beside ours"
 	@echo "make results  rewrite docs/results.md and the README's tables from what the studies left"
 	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
