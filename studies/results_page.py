@@ -109,7 +109,12 @@ def page(texts: Row, results: Row, theory: Row, figures: Row) -> str:
     """The whole of docs/results.md."""
     studies = [_study(results, one) for one in texts["study"]]
     parts = ["# Results", texts["text"]["intro"].strip(), in_a_minute(results), *studies[:2]]
-    parts += [_clocks(results, texts["text"]["clocks"].strip()), *studies[2:], _mechanism(figures), _theory(theory)]
+    parts += [
+        _clocks(results, texts["text"]["clocks"].strip()),
+        *studies[2:],
+        _mechanism(figures, results),
+        _theory(theory),
+    ]
     parts += [_findings(texts["finding"], results, theory), _not_run(results, texts["text"]["not_run"].strip())]
     return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
@@ -177,7 +182,7 @@ def _study(results: Row, text: Row) -> str:
     ]
     pictures = [f"![{name}](results/{name}.svg)" for name in text.get("figures", [])]
     parts = [f"## {text['title']}", text["text"].strip(), *pictures, table(heads, lines), made, *beside]
-    parts += [table(["claim", "rows", "difference (95 %)", "verdict"], judged)] if judged else []
+    parts += [table(["claim", "difference (95 %)", "seeds", "verdict"], judged)] if judged else []
     return "\n\n".join(part.strip("\n") for part in parts)
 
 
@@ -196,12 +201,16 @@ def _clocks(results: Row, text: str) -> str:
     return "\n\n".join(parts) if len(parts) > 2 else ""
 
 
-def _mechanism(figures: Row) -> str:
+def _mechanism(figures: Row, results: Row) -> str:
     """Fairness, score parts and bytes, from the runs of Table I's methods on MNIST."""
     if not figures:
         return ""
     counts = figures["selection"]["table1-mnist"]
-    lines = [[row, *(f"{one[key]:.3g}" for key in ("min", "max", "deviation"))] for row, one in counts.items()]
+    known = rows_of(results, "table1-mnist")
+    lines = [
+        [label(row, known[row]), *(f"{one[key]:.3g}" for key in ("min", "max", "deviation"))]
+        for row, one in counts.items()
+    ]
     selected = table(["times selected in 100 rounds", "least", "most", "deviation"], lines)
     kinds = list(next(iter(figures["bytes"].values()))["megabytes"])
     lines = [
