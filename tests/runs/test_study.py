@@ -1,6 +1,7 @@
 """Studies: files that stand for grids of runs."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,8 @@ def test_equal_runs_of_other_studies_are_taken(small: Path, tmp_path: Path) -> N
     left, seconds = estimate(planned.cells)
     assert [cell.method for cell in left] == ["no score"]
     assert seconds is not None
+    other = replace(left[0], preset="cifar10")
+    assert estimate([*planned.cells, other])[1] is None, "the pace of one preset says nothing of another"
     assert planned.cells[0].path == tmp_path / "one" / "fedavg" / "seed-1"
 
 

@@ -29,6 +29,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -151,15 +152,16 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
 
 
 def estimate(cells: Sequence[Cell]) -> tuple[list[Cell], float | None]:
-    """The runs that are left, and the seconds that they would take at the pace of those that are there."""
-    left, paces = [cell for cell in cells if not cell.done], []
+    """The runs that are left, and the seconds that they would take at the pace of those of their preset that are
+    there; None where there are none of a preset."""
+    left, paces = [cell for cell in cells if not cell.done], dict[str, list[float]]()
     for cell in cells:
         if cell.done:
             summary = read_summary(cell.path)
-            paces.append(summary["wall_seconds"] / max(1, summary["rounds_run"]))
-    if not paces:
+            paces.setdefault(cell.preset, []).append(summary["wall_seconds"] / max(1, summary["rounds_run"]))
+    if not all(cell.preset in paces for cell in left):
         return left, None
-    return left, sum(cell.config.last_round for cell in left) * sum(paces) / len(paces)
+    return left, sum(cell.config.last_round * fmean(paces[cell.preset]) for cell in left)
 
 
 def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
