@@ -60,10 +60,11 @@ def receive(
     method: Method,
     environment: Environment,
     streams: Streams,
+    history: Reals | None = None,
 ) -> Arrived:
     """Wait for the answers, let the world lose and damage some, decode the others and screen them.
 
-    Nothing in a payload can reach the model before it has passed here.
+    Nothing in a payload can reach the model before it has passed here. `history` is what the screen remembers.
     """
     faults, ids = environment.faults, [int(k) for k in sent.selected]
     struck = faults.strike(list(uploads.values()), t, streams)
@@ -94,7 +95,7 @@ def receive(
             updates[client] = decode(upload.payload, sent.size, codecs)
         except WireError as error:
             events.append(Event(client, "rejected", str(error)))
-    for client in sorted(method.screen.refused(updates)):
+    for client in sorted(method.screen.refused(updates, history)):
         del updates[client]
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
     took = dict(zip(ids, answers.tolist(), strict=True))

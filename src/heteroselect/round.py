@@ -6,18 +6,21 @@ the world's, and every decision is the method's. A round changes nothing: it ret
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from heteroselect.allocate import Allocation
 from heteroselect.arrays import Counts, Reals
+from heteroselect.claims import bounded_losses, bounded_reports
 from heteroselect.cohort import Cohort, Outcome, Situation, among, checked
 from heteroselect.compress import Update
 from heteroselect.compress.update import Values
+from heteroselect.compress.wire import table_with
 from heteroselect.conditions import Conditions
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
@@ -118,6 +121,10 @@ class Round:
     def number(self) -> int:
         return self.moment.round
 
+    @cached_property
+    def hostile(self) -> NDArray[np.bool_]:
+        return self.environment.attack.hostile(len(self.server.population), self.streams)
+
 
 def play_round(
     moment: Moment,
@@ -141,13 +148,14 @@ def play_round(
 @dataclass(frozen=True)
 class Seen:
     """What the server knows before it decides: the simulated second, what clients have to work with, whose loss was
-    asked for, and the scores."""
+    asked for, the scores, and which claims were not believed."""
 
     now: float
     conditions: Conditions
     asked: Counts
     population: Population
     scores: Scores
+    events: list[Event]
 
 
 def observe_and_score(this: Round) -> Seen:
@@ -167,11 +175,12 @@ def observe_and_score(this: Round) -> Seen:
         asked = among(method.score.asks(here), there, "the clients whose loss is asked")
     known = losses_of_all.cache_info().currsize > 0
     losses = np.where(np.isin(everybody, asked), losses_of_all(), np.nan) if known else ask_losses(this, asked)
+    losses[asked], events = bounded_losses(asked, losses[asked], method.screen.claims)
     population = replace(server.population, losses=losses)
     with naming("score"):
         scores = method.score.score(replace(here, population=population.only(there)))
         among(scores.ids, there, "the clients with a score")
-    return Seen(now, conditions, asked, population, scores)
+    return Seen(now, conditions, asked, population, scores, events)
 
 
 @dataclass(frozen=True)
@@ -230,13 +239,14 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
     """Let the clients train and compress; then wait for what arrives."""
     method, server, cohort, ids = this.method, this.server, plan.cohort, plan.cohort.ids
     shared = method.train.shared(server.of("train")) if isinstance(method.train, TwoSided) else {}
-    uploads = {upload.client: upload for upload in this.clients.train(server.weights, plan.orders, shared)}
+    uploads, events = answered(this, this.clients.train(server.weights, plan.orders, shared))
     densities, reports = plan.allocation.densities, 0
     if not isinstance(method.choose, SendAll):
         rng, reports = this.streams.numpy("choice", round=this.number), len(ids)
         cohort, chosen = choose(cohort, uploads, seen.population.sizes, method.choose, this.selected, rng)
         densities = np.where(np.isin(ids, chosen), densities, 0.0)
-        uploads = {upload.client: upload for upload in this.clients.collect(server.weights, chosen)}
+        uploads, more = answered(this, this.clients.collect(server.weights, chosen))
+        events = events + more
     sent = Messages(
         size=this.clients.layout.size,
         model=server.weights.nbytes,
@@ -250,9 +260,28 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
     )
     passes = np.array([method.passes * order.steps for order in plan.orders])
     arrived = receive(
-        this.number, seen.now, uploads, sent, seen.conditions, passes, method, this.environment, this.streams
+        this.number,
+        seen.now,
+        uploads,
+        sent,
+        seen.conditions,
+        passes,
+        method,
+        this.environment,
+        this.streams,
+        server.of("screen").get("lengths"),
     )
+    arrived = replace(arrived, events=seen.events + events + arrived.events)
     return Answers(uploads, cohort, densities, arrived)
+
+
+def answered(this: Round, uploads: Sequence[Upload]) -> tuple[dict[int, Upload], list[Event]]:
+    """The uploads by client, with what hostile clients make of theirs and claims bounded; and what was not believed."""
+    method, attack = this.method, this.environment.attack
+    codecs = table_with(getattr(method.compress, "codec", None))
+    sent, size, bound = {one.client: one for one in uploads}, this.clients.layout.size, method.screen.bound
+    sent = attack.uploads(sent, this.hostile, size, bound, this.number, this.streams, codecs)
+    return bounded_reports(sent, method.screen.claims)
 
 
 @dataclass(frozen=True)
@@ -275,7 +304,9 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
     weights = np.zeros(len(ids))
     with naming("weigh"):
         weights[places] = method.weigh.weights(plan.score[places], answers.cohort.only(places), seen.population)
-    model, state, mean = server.weights, {**server.state, "select": plan.cohort.state}, None
+    lengths = method.screen.remember(server.of("screen").get("lengths"), updates)
+    state: dict[str, Kept] = {**server.state, "select": plan.cohort.state, "screen": {"lengths": lengths}}
+    model, mean = server.weights, None
     if len(places):
         size = this.clients.layout.size
         mean = method.aggregate.aggregate([updates[int(k)] for k in ids[places]], weights[places], size)
@@ -370,8 +401,11 @@ def ask_losses(this: Round, asked: Counts) -> Reals:
     questions = [Question(int(k), t, score.batches, size, score.augmented) for k in asked]
     losses = np.full(len(this.server.population), np.nan)
     losses[asked] = this.clients.losses(this.server.weights, questions) if questions else []
-    if not np.isfinite(losses[asked]).all():
-        client = int(asked[~np.isfinite(losses[asked])][0])
+    losses = this.environment.attack.losses(losses, this.hostile)
+    wrong = asked[~np.isfinite(losses[asked])]
+    right = len(asked) - len(wrong)
+    if len(wrong) and (right < max(3, len(wrong)) or not this.method.screen.claims):  # no majority to go by
+        client = int(wrong[0])
         raise HeteroSelectError(
             f"method.rate.start: the model diverged before round {t} (its loss at client {client} is not finite); "
             "allowed is a rate low enough to train with."

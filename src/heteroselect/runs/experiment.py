@@ -14,7 +14,7 @@ from heteroselect import models
 from heteroselect.client import Client, Task
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
-from heteroselect.data.examples import Pixels
+from heteroselect.data.examples import Examples, Pixels
 from heteroselect.data.federation import Federation, deal, own_federation, own_source
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, accuracy
@@ -26,6 +26,7 @@ from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded
 from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
 from heteroselect.world import (
+    Attack,
     Clock,
     Devices,
     DrawnWorld,
@@ -57,7 +58,16 @@ class Experiment:
 
     def clients(self) -> list[Client]:
         """The clients as they are before the first round, with nothing remembered."""
-        return [Client(k, examples, self.streams) for k, examples in enumerate(self.federation.clients)]
+        return [Client(k, self._examples(k), self.streams) for k in range(len(self.federation.clients))]
+
+    def _examples(self, client: int) -> Examples:
+        """The client's data; of a hostile one that is to train on wrong labels, with its labels turned around."""
+        attack, examples = self.environment.attack, self.federation.clients[client]
+        if attack.kind != "labels" or not attack.hostile(len(self.federation.clients), self.streams)[client]:
+            return examples
+        if self.federation.classes is None:
+            raise HeteroSelectError("world.attack.kind: labels is allowed where targets are class numbers.")
+        return Examples(examples.x, self.federation.classes - 1 - examples.y)
 
     def server(self) -> Server:
         sizes = np.array([len(examples) for examples in self.federation.clients])
@@ -211,6 +221,7 @@ def environment_of(
         budget_seconds=budget,
         clock=Clock(settings.charge, settings.forward_share, settings.encode_share),
         faults=Faults(**settings.faults.model_dump(), deadline=settings.deadline),
+        attack=Attack(**settings.attack.model_dump()),
     )
 
 

@@ -91,6 +91,16 @@ class FaultSettings(Group):
         return self
 
 
+class AttackSettings(Group):
+    kind: Literal["none", "flip", "hidden", "gaussian", "labels", "lie"] = "none"
+    """what hostile clients do: send −strength times the update, its opposite just below the screen, noise; train on
+    labels turned around; or claim losses and lengths strength times the true ones"""
+    share: Fraction = 0.0
+    """share of all clients that are hostile"""
+    strength: Positive = 10.0
+    """how many times the true update, or the true number, they send"""
+
+
 class WorldSettings(Group):
     links: Literal["drawn", "measured", "own"] = "drawn"
     """uplinks drawn as below, or measured at every upload (on SuperNodes of Flower only); own is a world handed over in
@@ -124,6 +134,7 @@ class WorldSettings(Group):
     deadline: NotNegative = 0.0
     """seconds a round waits for answers; 0: as long as the slowest of the cohort was expected to take"""
     faults: FaultSettings = FaultSettings()
+    attack: AttackSettings = AttackSettings()
 
     @model_validator(mode="after")
     def _in_order(self) -> "WorldSettings":

@@ -1,5 +1,6 @@
 """What a round runs in: links, devices, who is available, faults, the clock and the ledger."""
 
+from heteroselect.world.attack import Attack
 from heteroselect.world.availability import Availability, Intervals, gone
 from heteroselect.world.clock import Clock, time_budget
 from heteroselect.world.devices import Devices, GivenDevices
@@ -11,6 +12,7 @@ from heteroselect.world.traces import LinkTrace, Rates, TracedLinks
 from heteroselect.world.world import Environment, World, measured_links, refuse_bad_conditions, typical
 
 __all__ = [
+    "Attack",
     "Availability",
     "Clock",
     "Devices",

@@ -9,6 +9,7 @@ import numpy as np
 from heteroselect.arrays import Reals
 from heteroselect.conditions import Conditions
 from heteroselect.errors import HeteroSelectError
+from heteroselect.world.attack import Attack
 from heteroselect.world.clock import Clock
 from heteroselect.world.faults import Faults
 from heteroselect.world.links import MeasuredLinks
@@ -39,12 +40,14 @@ class _Typical(Protocol):
 
 @dataclass(frozen=True)
 class Environment:
-    """All that a round runs in: the world, the time budget T_budget of eq. 8, what is charged, and what goes wrong."""
+    """All that a round runs in: the world, the time budget T_budget of eq. 8, what is charged, what goes wrong, and
+    who is hostile."""
 
     world: World
     budget_seconds: float
     clock: Clock = Clock()
     faults: Faults = Faults()
+    attack: Attack = Attack()
 
 
 def typical(world: World, clients: int, streams: "Streams") -> tuple[float, float]:

@@ -1,0 +1,66 @@
+"""What clients claim of themselves (losses, lengths) is bounded before anything uses it.
+
+A claim costs nothing and cannot be checked: a loss of 1e29 would make its client the most informative of all. So a
+claim far beyond those of the others is cut to a multiple of their median, and noted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from heteroselect.arrays import Counts, Reals
+from heteroselect.messages import Upload
+from heteroselect.world import Event
+
+
+def bounded(values: Reals, bound: float) -> tuple[Reals, Counts]:
+    """The values, cut to ± `bound` times the median of their amounts, and the places of those that were cut.
+
+    What is not a number becomes the median. Zeros say nothing about what is usual, and of fewer than three there is
+    no majority to go by. A bound of 0 cuts nothing.
+
+    >>> bounded(np.array([1.0, 2.0, 3.0, 1e29]), 10)
+    (array([ 1.,  2.,  3., 20.]), array([3]))
+    """
+    amounts = np.abs(values[np.isfinite(values) & (values != 0)])
+    if not bound or len(amounts) < 3:
+        return values, np.empty(0, np.int64)
+    # the lower one of two in the middle, so that half of the claims cannot move it
+    median = float(np.quantile(amounts, 0.5, method="lower"))
+    cut = np.clip(np.where(np.isnan(values), median, values), -bound * median, bound * median)
+    return cut, np.flatnonzero(cut != values)
+
+
+def bounded_losses(asked: Counts, losses: Reals, bound: float) -> tuple[Reals, list[Event]]:
+    """The losses of those asked, bounded; and which were not believed."""
+    found, places = bounded(losses, bound)
+    return found, [_noted(int(asked[place]), "loss", losses[place], found[place]) for place in places]
+
+
+def bounded_reports(uploads: Mapping[int, Upload], bound: float) -> tuple[dict[int, Upload], list[Event]]:
+    """The uploads with their reports bounded, and what was not believed. A name counts where more than half of the
+    cohort report it: all clients run the same solver, and nobody can fill the server with names of its own."""
+    names: dict[str, int] = {}
+    for upload in uploads.values():
+        for name in upload.report:
+            names[name] = names.get(name, 0) + 1
+    known = [name for name, count in names.items() if 2 * count > len(uploads)]
+    reports = {client: {n: one.report[n] for n in known if n in one.report} for client, one in uploads.items()}
+    events = [
+        Event(client, "claim", "it reported what the others do not")
+        for client, one in uploads.items()
+        if len(reports[client]) < len(one.report)
+    ]
+    for name in known:
+        clients = [client for client in uploads if name in reports[client]]
+        claimed = np.array([reports[client][name] for client in clients], np.float64)
+        found, places = bounded(claimed, bound)
+        for place in places:
+            reports[clients[place]][name] = float(found[place])
+            events.append(_noted(clients[place], name, claimed[place], found[place]))
+    return {client: replace(one, report=reports[client]) for client, one in uploads.items()}, events
+
+
+def _noted(client: int, name: str, claimed: float, taken: float) -> Event:
+    return Event(client, "claim", f"its {name} of {claimed:.4g} was taken as {taken:.4g}")

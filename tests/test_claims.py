@@ -1,0 +1,55 @@
+"""Claims of clients: what is far beyond the others' is cut and noted, what is merely high is not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heteroselect.claims import bounded, bounded_losses, bounded_reports
+from heteroselect.messages import Upload
+
+
+def upload(client: int, **report: float) -> Upload:
+    return Upload(client, b"", 10, report)
+
+
+def test_a_claim_beyond_ten_medians_is_cut_to_them_and_noted() -> None:
+    asked, losses = np.array([3, 5, 8, 9]), np.array([2.0, 1.0, 1e29, 3.0])
+    found, events = bounded_losses(asked, losses, 10)
+    assert found.tolist() == [2.0, 1.0, 20.0, 3.0]  # the lower one of the two in the middle, 2, times ten
+    assert [(event.client, event.kind) for event in events] == [(8, "claim")]
+    assert events[0].detail == "its loss of 1e+29 was taken as 20"
+
+
+@pytest.mark.parametrize(("claimed", "taken"), [(np.nan, 2.0), (np.inf, 20.0), (-np.inf, -20.0), (-1e9, -20.0)])
+def test_what_is_no_measurement_is_replaced(claimed: float, taken: float) -> None:
+    found, places = bounded(np.array([1.0, 2.0, 3.0, claimed]), 10)
+    assert found.tolist() == [1.0, 2.0, 3.0, taken]
+    assert places.tolist() == [3]
+
+
+def test_two_have_no_majority_zeros_are_no_measure_and_zero_cuts_nothing() -> None:
+    for values, bound in (([1.0, 1e9], 10), ([0.0, 0.0, 0.0, 5.0], 10), ([1.0, 1.0, 1e9], 0)):
+        found, places = bounded(np.array(values), bound)
+        assert found.tolist() == values
+        assert places.size == 0
+
+
+@given(
+    st.lists(st.floats(0.5, 2.0), min_size=5, max_size=20),
+    st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=4),
+)
+def test_a_minority_moves_no_claim_beyond_the_bound_of_the_honest(honest: list[float], lies: list[float]) -> None:
+    found, _ = bounded(np.array(honest + lies), 10)
+    assert np.isfinite(found).all()
+    assert np.abs(found).max() <= 10 * 2.0 + 1e-9
+    assert found[: len(honest)].tolist() == honest or min(honest) < 0.2
+
+
+def test_reports_are_bounded_by_name_and_invented_names_are_dropped() -> None:
+    uploads = {k: upload(k, loss=1.0 + k, norm=0.5) for k in range(4)}
+    uploads[4] = upload(4, loss=1e30, norm=0.5, **{f"invented {number}": 1.0 for number in range(1000)})
+    found, events = bounded_reports(uploads, 10)
+    assert found[4].report == {"loss": 30.0, "norm": 0.5}  # the median of 1, 2, 3, 4 and 1e30 is 3
+    assert all(found[k].report == uploads[k].report for k in range(4))
+    assert [(event.client, event.kind) for event in events] == [(4, "claim"), (4, "claim")]
