@@ -11,7 +11,7 @@ from heteroselect.compress.wire import encode
 from heteroselect.conditions import Conditions
 from heteroselect.messages import Upload
 from heteroselect.method import Method
-from heteroselect.receive import choose, receive, remembered
+from heteroselect.receive import choose, receive, remembered, sends_too_much
 from heteroselect.score import Informativeness
 from heteroselect.score.sketch import sketch
 from heteroselect.select import Cohort, OptimalSampling
@@ -153,3 +153,13 @@ def test_the_server_remembers_an_update_whole_or_by_its_sketch():
     found = remembered(update, method, STREAMS)
     assert found.size == 4
     assert found.values.tolist() == sketch(update, 4, STREAMS).values.tolist()
+
+
+def test_who_sends_far_more_than_ordered_is_rejected():
+    sparse = replace(methods.get("heteroselect"), name="sparse")
+    size, ordered = 10_000, 0.01
+    for kept, refused in ((100, False), (264, False), (265, True)):
+        update = Update.keep(np.ones(size, np.float32), np.arange(kept))
+        assert sends_too_much(update, ordered, sparse) is refused
+        assert not sends_too_much(update, ordered, Method()), "nothing was ordered of a method that sends everything"
+        assert not sends_too_much(update, ordered, methods.get("drive")), "its density counts bits"

@@ -7,7 +7,7 @@ import numpy as np
 
 from heteroselect import population
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress import Update
+from heteroselect.compress import Update, promises
 from heteroselect.compress.wire import WireError, decode, table_with
 from heteroselect.conditions import Conditions
 from heteroselect.messages import Upload
@@ -92,9 +92,14 @@ def receive(
             events.append(Event(client, "late"))
             continue
         try:
-            updates[client] = decode(upload.payload, sent.size, codecs)
+            update = decode(upload.payload, sent.size, codecs)
         except WireError as error:
             events.append(Event(client, "rejected", str(error)))
+            continue
+        if sends_too_much(update, float(sent.densities[place]), method):
+            events.append(Event(client, "rejected", "it sent more than it was allowed to"))
+        else:
+            updates[client] = update
     for client in sorted(method.screen.refused(updates, history)):
         del updates[client]
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
@@ -102,6 +107,13 @@ def receive(
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
     return Arrived(updates, took, over_the_air, seconds, events, others)
+
+
+def sends_too_much(update: Update, density: float, method: Method) -> bool:
+    """Whether an update keeps far more coordinates than were ordered. Rules that draw at random, or go by a threshold
+    of a sample, keep up to twice as many; one with values of its own counts bits, not coordinates."""
+    counts = promises(method.compress, "uses_density") and not promises(method.compress, "own_values")
+    return counts and update.positions.size > 2 * density * update.size + 64
 
 
 def _fate(client: int, uploaded: bool, left: bool, expected: bool, struck: dict[int, str]) -> str | None:
