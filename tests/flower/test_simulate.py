@@ -32,10 +32,12 @@ class Noting(Simulator):
 def test_the_same_selection_payloads_and_model_as_the_simulator(tmp_path: Path, opening_of):
     out = tmp_path / "run"
     command = [sys.executable, "-m", "heteroselect", "flower", "simulate", "mnist", "--clients", "10", "--rounds", "3"]
+    command += ["--set", "data.validation_fraction=0.1", "--set", "data.evaluate=validation"]
     command += ["--set", "selected=4", "--seed", "7", "--out", str(out), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     changes = {"clients": 10, "rounds": 3, "selected": 4, "seed": 7}
+    changes |= {"data.validation_fraction": 0.1, "data.evaluate": "validation"}
     experiment = prepare(load("mnist", changes=changes))
     mine = play(experiment, None, threads=1, engine=opening_of(experiment, Noting))
     assert read_rounds(out) == mine.rounds

@@ -22,7 +22,7 @@ class Examples:
 
 
 def hold_out(whole: Examples, fraction: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
-    """A training and a test part, drawn at random; at least one example each, in the order they had."""
+    """The rest and a part that is held out, drawn at random; at least one example each, in the order they had."""
     held = min(max(round(len(whole) * fraction), 1), len(whole) - 1)
     order = torch.from_numpy(rng.permutation(len(whole)))
     return whole.take(order[held:].sort().values), whole.take(order[:held].sort().values)
@@ -53,7 +53,7 @@ class Source:
     """A data set as published: a training part, a test part and how to read the inputs.
 
     `pixels` is None where the inputs are not images (they are then used as they are); `classes` is
-    None where the targets are not class numbers.
+    None where the targets are not class numbers. `counted` says that it was found by counting the labels of both parts.
     """
 
     name: str
@@ -61,3 +61,4 @@ class Source:
     test: Examples
     classes: int | None
     pixels: Pixels | None
+    counted: bool = False

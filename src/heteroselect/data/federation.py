@@ -16,7 +16,8 @@ from heteroselect.streams import Streams
 
 @dataclass(frozen=True)
 class Federation:
-    """Every client's own examples, and the test set they are judged on together."""
+    """Every client's own examples, and those that the model is evaluated on: the test set, or examples that were set
+    aside for validation."""
 
     name: str
     clients: list[Examples]
@@ -40,6 +41,38 @@ def deal(source: Source, clients: int, streams: Streams, *, augment: bool, **rul
         pixels = replace(pixels, augment=False)
     parts = [source.train.take(torch.from_numpy(share)) for share in shares]
     return Federation(source.name, parts, source.test, source.classes, pixels)
+
+
+def set_aside(source: Source, fraction: float, evaluate: str, streams: Streams) -> Source:
+    """Without the training examples that are for validation, which take the place of the test part where `evaluate` is
+    "validation". Then nothing of the test part is left, not even the number of its classes."""
+    if not fraction:
+        return source
+    if len(source.train) < 2:
+        raise HeteroSelectError("data.validation_fraction: of one example none can be set aside; allowed is 0.")
+    rest, held = hold_out(source.train, fraction, streams.numpy("validation examples"))
+    if evaluate == "test":
+        return replace(source, train=rest)
+    classes = int(source.train.y.max()) + 1 if source.counted and source.classes else source.classes
+    return replace(source, train=rest, test=held, classes=classes)
+
+
+def set_aside_each(data: Sequence[Any], fraction: float, streams: Streams) -> tuple[list[Examples], Examples]:
+    """The same of a list of per-client data sets: what each client keeps, and what all set aside together. Each client
+    of two examples or more sets one aside at least."""
+    parts = [examples(part, f"data[{k}]") for k, part in enumerate(data)]
+    for k, part in enumerate(parts):
+        _same_kind(parts[0], part, f"data[{k}]")
+    draws = [streams.numpy("validation examples", client=k) for k in range(len(parts))]
+    pairs = [hold_out(part, fraction, rng) for part, rng in zip(parts, draws, strict=True)]
+    held = _joined([held for _, held in pairs])
+    if not len(held):
+        raise HeteroSelectError("data.validation_fraction: no client has two examples; allowed is 0.")
+    return [rest for rest, _ in pairs], held
+
+
+def _joined(parts: Sequence[Examples]) -> Examples:
+    return Examples(torch.cat([p.x for p in parts]), torch.cat([p.y for p in parts]))
 
 
 def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Source:
@@ -71,7 +104,7 @@ def own_federation(data: Sequence[Any], test: Any) -> Federation:
     held = examples(test, "test")
     for name, part in [(f"data[{k}]", part) for k, part in enumerate(parts)] + [("test", held)]:
         _same_kind(parts[0], part, name)
-    source = _source(Examples(torch.cat([p.x for p in parts]), torch.cat([p.y for p in parts])), held)
+    source = _source(_joined(parts), held)
     return Federation("own", parts, source.test, source.classes, source.pixels)
 
 
@@ -147,4 +180,4 @@ def _source(train: Examples, test: Examples) -> Source:
     if labelled and int(min(train.y.min(), test.y.min())) < 0:
         raise HeteroSelectError("data: class numbers in y must be 0 or more.")
     classes = int(max(train.y.max(), test.y.max())) + 1 if labelled else None
-    return Source("own", train, test, classes, Pixels.of(train.x))
+    return Source("own", train, test, classes, Pixels.of(train.x), counted=True)

@@ -30,7 +30,7 @@ def read_npz(name: str, folders: list[Path], test_fraction: float, seed: int) ->
         if a.dtype != b.dtype or a.shape[1:] != b.shape[1:]:
             raise HeteroSelectError(f"{path} has test examples whose {key} differs in type or shape from training.")
     classes = None if train.y.is_floating_point() else 1 + int(max(train.y.max(), test.y.max()))
-    return Source(name, train, test, classes, Pixels.of(train.x))
+    return Source(name, train, test, classes, Pixels.of(train.x), counted=True)
 
 
 def _arrays(path: Path) -> dict[str, Array]:

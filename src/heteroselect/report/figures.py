@@ -34,7 +34,7 @@ def accuracy(comparison: Comparison) -> Figure:
         panel.axhline(comparison.target, color=QUIET, lw=0.8, ls="--")
         panel.set(xlabel=title, xlim=(0, None))
         panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    figure.supylabel("test accuracy", fontsize=8)
+    figure.supylabel(f"{comparison.evaluated_on} accuracy", fontsize=8)
     return _with_legend(figure)
 
 

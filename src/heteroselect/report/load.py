@@ -65,6 +65,7 @@ class Comparison:
     paper: tuple[PaperRow, ...]
     left_out: tuple[str, ...]
     """sentences on folders that were found but not taken"""
+    evaluated_on: str = "test"
 
 
 class _Checked(BaseModel):
@@ -118,6 +119,7 @@ class _Summary(_Checked):
     megabytes_to_target: float | None
     wire_megabytes_to_target: float | None
     environment: dict[str, Any] = {}
+    evaluated_on: str = "test"
     reconstruction: bool = False
 
 
@@ -125,13 +127,14 @@ def compare(folders: Sequence[Path]) -> Comparison:
     """Every run in or below the folders, grouped; an error for people where there is nothing sound to compare."""
     found, left_out = find(folders)
     runs, twice = _once([read(path) for path in found])
-    for field in ("dataset", "target"):
-        differing = sorted({str(run.summary[field]) for run in runs})
+    for field in ("dataset", "target", "evaluated_on"):
+        differing = sorted({str(run.summary.get(field, "test")) for run in runs})  # older runs know no validation
         if len(differing) > 1:
             raise HeteroSelectError(f"report: the runs differ in {field} ({', '.join(differing)}); a page shows one.")
     papers = {row.source: row for run in runs for row in run.paper}
     first = runs[0].summary
-    return Comparison(first["dataset"], first["target"], group(runs), tuple(papers.values()), (*left_out, *twice))
+    notes, judged = (*left_out, *twice), str(first.get("evaluated_on", "test"))
+    return Comparison(first["dataset"], first["target"], group(runs), tuple(papers.values()), notes, judged)
 
 
 def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:

@@ -156,6 +156,8 @@ def script_json(value: Any) -> str:
 def _lead(comparison: Comparison) -> str:
     runs = sum(len(group.runs) for group in comparison.groups)
     text = f"{_count(runs, 'run')} on {comparison.dataset}, target {shown('accuracy', comparison.target)}."
+    if comparison.evaluated_on != "test":
+        text += f" Every accuracy is that on the {comparison.evaluated_on} examples."
     return escape(text + " Seconds are simulated; the curves can be zoomed, and hidden by a click in their legend.")
 
 

@@ -38,7 +38,7 @@ def accuracy(comparison: Comparison) -> go.Figure:
         figure.add_hline(y=comparison.target, line={"color": QUIET, "width": 1, "dash": "dash"}, **place)
         figure.update_xaxes(title_text=title, rangemode="tozero", **place)
     for row in (1, 2):
-        figure.update_yaxes(title_text="test accuracy", row=row, col=1)
+        figure.update_yaxes(title_text=f"{comparison.evaluated_on} accuracy", row=row, col=1)
     figure.update_yaxes(tickformat=".0%", matches="y")
     figure.add_annotation(
         text=f"target {100 * comparison.target:g} %",

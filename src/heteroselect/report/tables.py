@@ -58,6 +58,7 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
     """Our figures, and the paper's beside them where it gives any."""
     title = f"{summary['method']} on {summary['dataset']}, seed {summary['seed']}, target {summary['target']:.0%}"
     status = summary.get("status", "finished")
+    title += ", validation examples" if summary.get("evaluated_on") == "validation" else ""
     title += "" if status == "finished" else f" ({status})"
     table = Table(title=title, title_justify="left")
     table.add_column("")

@@ -15,7 +15,7 @@ from heteroselect.client import Client, Task
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples, Pixels
-from heteroselect.data.federation import Federation, deal, own_federation, own_source
+from heteroselect.data.federation import Federation, deal, own_federation, own_source, set_aside, set_aside_each
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, accuracy
 from heteroselect.flat import FlatModel, Loss, Weights
@@ -115,7 +115,11 @@ def prepare(
 def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple[Config, Federation]:
     """The clients' data; where the user brought it, the config says "own" and how many clients there are."""
     own: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own"}), "paper": ()}
+    fraction, evaluate = config.data.validation_fraction, config.data.evaluate
     if isinstance(data, list):
+        if fraction and data:
+            data, held = set_aside_each(data, fraction, streams)
+            test = held if evaluate == "validation" else test
         federation = own_federation(data, test)
         config = _checked(config.model_copy(update=own | {"clients": len(data)}))
         return config, federation
@@ -131,7 +135,7 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple
         source = sources.load(config.data.name, folder, test_fraction=config.data.test_fraction, seed=config.seed)
     settings = config.data
     federation = deal(
-        source,
+        set_aside(source, fraction, evaluate, streams),
         config.clients,
         streams,
         augment=settings.augment,

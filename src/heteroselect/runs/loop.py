@@ -249,6 +249,7 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
         "reconstruction": experiment.method.name in methods.REGISTRY
         and methods.REGISTRY[experiment.method.name].reconstruction,
         "dataset": experiment.federation.name,
+        "evaluated_on": config.data.evaluate,
         "seed": config.seed,
         "rounds": config.rounds,
         "rounds_run": len(lines),

@@ -54,6 +54,16 @@ class DataSettings(Group):
     """crop and flip training images, where the data set is one that is augmented"""
     test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """held out for testing where an .npz file has no test part"""
+    validation_fraction: BelowOne = 0.0
+    """share of the training examples that is set aside before they are dealt out; 0: none"""
+    evaluate: Literal["test", "validation"] = "test"
+    """what the model is evaluated on; with validation, as for tuning, the test part is not looked at"""
+
+    @model_validator(mode="after")
+    def _something_to_evaluate_on(self) -> "DataSettings":
+        if self.evaluate == "validation" and self.validation_fraction == 0:
+            raise ValueError("evaluate may be validation only if validation_fraction is more than 0")
+        return self
 
 
 class ModelSettings(Group):
