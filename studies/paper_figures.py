@@ -48,12 +48,11 @@ from paper_numbers import (
 )
 
 from heteroselect.files import write_whole
+from heteroselect.over_seeds import Arrivals, interval, tail
 from heteroselect.report import curves
-from heteroselect.report.compared import RECONSTRUCTED
+from heteroselect.report.compared import RECONSTRUCTED, drawn
 from heteroselect.report.curves import Band, Curve, Floats
 from heteroselect.report.style import GRID, INK, PAPER, QUIET, Look, look
-from heteroselect.runs.grid import interval
-from heteroselect.runs.results import tail
 
 LOOKS = {
     "heteroselect": look(0), "heteroselect-as-run": look(7), CONTROL: look(6), "fedavg": look(1), "optrate": look(2),
@@ -124,7 +123,7 @@ def resource(material: Material) -> Figure | None:
         ):
             _draw_bars(panel, bars, place)
             panel.set(xlabel=f"{name} to target", xlim=(0, None), title=title if place == 0 else "")
-    notes = [f"dots: seeds; a bar is the mean of those that reached the target ({_seeds(ours)})"]
+    notes = [f"dots: seeds; a bar is the median seed, where one that never arrives is later than all ({_seeds(ours)})"]
     notes += [RECONSTRUCTED] if any(bar.label.endswith("*") for bar in mnist) else []
     notes += ["† quoted by the paper from that of FedCG"] if cifar else []
     figure.supxlabel("; ".join(notes), fontsize=7.5, x=0.01, ha="left")
@@ -133,36 +132,38 @@ def resource(material: Material) -> Figure | None:
 
 @dataclass(frozen=True)
 class Bar:
-    """A method's bars: for MB and for seconds, what each seed that reached the target took, and how many there are."""
+    """A method's bars: for MB and for seconds, what each seed took to the target."""
 
     label: str
     colour: str
-    reached: tuple[curves.Reached, curves.Reached]
+    reached: tuple[Arrivals, Arrivals]
 
 
 def _bar(label: str, runs: Sequence[Run]) -> Bar:
     summaries = [run.summary for run in runs]
     star = "*" if any(summary.get("reconstruction") for summary in summaries) else ""
-    found = curves.to_target(summaries, "megabytes"), curves.to_target(summaries, "seconds")
-    return Bar(label + star, _look(label).colour, found)
+    megabytes, seconds = (
+        curves.to_target(summaries, [run.lines for run in runs], axis) for axis in ("megabytes", "seconds")
+    )
+    return Bar(label + star, _look(label).colour, (megabytes, seconds))
 
 
-def _one(value: float | None) -> curves.Reached:
-    return curves.Reached(() if value is None else (float(value),), 1)
+def _one(value: float | None) -> Arrivals:
+    return Arrivals((value,), (None,))
 
 
 def _draw_bars(panel: Axes, bars: Sequence[Bar], place: int) -> None:
     """Draw one figure of all bars, with a dot for each seed where there are several."""
     for row, bar in enumerate(bars):
-        reached = bar.reached[place]
-        mean = reached.mean or 0.0
-        panel.barh(row, mean, height=0.72, color=bar.colour, alpha=0.55 if bar.colour != PAPER else 0.4)
-        if len(reached.values) > 1:
-            heights = row + np.linspace(0.2, -0.2, len(reached.values))
-            panel.plot(reached.values, heights, "o", ms=3, color=INK, alpha=0.7, mew=0)
-        text = f"{mean:,.3g}" if mean < 1000 else f"{mean:,.0f}"
-        text = "  ".join(part for part in (text if reached.values else "", reached.note) if part)
-        furthest = max(reached.values, default=0.0)
+        reached = bar.reached[place].reached
+        middle, _, _, note = drawn(bar.reached[place])
+        panel.barh(row, middle, height=0.72, color=bar.colour, alpha=0.55 if bar.colour != PAPER else 0.4)
+        if len(reached) > 1:
+            heights = row + np.linspace(0.2, -0.2, len(reached))
+            panel.plot(reached, heights, "o", ms=3, color=INK, alpha=0.7, mew=0)
+        text = f"{middle:,.3g}" if middle < 1000 else f"{middle:,.0f}"
+        text = "  ".join(part for part in (text if middle else "", note) if part)
+        furthest = max(reached, default=0.0)
         panel.annotate(text, (furthest, row), (5, 0), textcoords="offset points", va="center", fontsize=8)
     panel.set_yticks(range(len(bars)), [bar.label for bar in bars])
     panel.set_ylim(len(bars) - 0.4, -0.6)
@@ -305,8 +306,9 @@ def psi(material: Material) -> Figure | None:
     gaps = {share: [100 * gap for gap in difference(scored[share], control[share])] for share in TABLE_2_PSI}
     _dots(pairs, gaps, look(2), "difference, paired by seed, with its 95 % interval", 0.0)
     for share, some in gaps.items():
-        if (found := interval(some)) is not None and np.isfinite(found[1]):
-            pairs.errorbar(share, found[0], yerr=found[1], color=look(2).colour, lw=1.0, capsize=3)
+        if (found := interval(some)) is not None and found.low is not None and found.high is not None:
+            ends = [[found.mean - found.low], [found.high - found.mean]]
+            pairs.errorbar(share, found.mean, yerr=ends, color=look(2).colour, lw=1.0, capsize=3)
     pairs.axhline(0, color=INK, lw=0.8)
     paper.plot(
         list(TABLE_2_PSI), list(TABLE_2_PSI.values()), "o--", color=PAPER, ms=4, lw=1.2, label="Table II, seed 42"

@@ -4,12 +4,13 @@ studies/results.json, theory.json and figures.json. Its sentences are in studies
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from heteroselect.runs.grid import shown
+from heteroselect.over_seeds import Arrivals, horizon, number, spread
 from heteroselect.runs.results import change
+from heteroselect.runs.table import TO_TARGET, arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- results: made by `make results` -->", "<!-- end of results -->"
@@ -66,14 +67,22 @@ def table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def over(runs: Sequence[Row], key: str, unit: str = "") -> str:
-    """Mean ± standard deviation of one figure over the seeds."""
-    return shown([run[key] for run in runs], unit)
+    """One figure over the seeds: mean ± standard deviation, or to the target the median and the range."""
+    if key in TO_TARGET:
+        return arrivals(runs, key).text
+    return arrived(run[key] for run in runs) if key.endswith("_to_target") else spread([run[key] for run in runs], unit)
+
+
+def arrived(values: Iterable[float | None]) -> str:
+    """The same of figures to the target of which it is not known what the runs took in all."""
+    found = tuple(values)
+    return Arrivals(found, (None,) * len(found)).text
 
 
 def seconds(runs: Sequence[Row], clock: str) -> str:
     """The same of the seconds to the target by this clock; † where the method would have decided otherwise by it."""
-    text = shown([run["seconds_to_target_by_clock"].get(clock) for run in runs], "")
-    return text + ("†" if clock != "paper" and runs[0]["decides_by_clock"] and text != "not reached" else "")
+    text = arrived(run["seconds_to_target_by_clock"].get(clock) for run in runs)
+    return text + ("†" if clock != "paper" and runs[0]["decides_by_clock"] and "not reached" not in text else "")
 
 
 def label(name: str, runs: Sequence[Row]) -> str:
@@ -100,7 +109,7 @@ def _first_table(title: str, target: str, rows: Mapping[str, Sequence[Row]]) -> 
 
 def _paper_cells(one: Row) -> list[str]:
     rounds, time, sent = (one.get(f"{key}_to_target") for key in ("rounds", "seconds", "megabytes"))
-    texts = ["" if value is None else shown([value], "") for value in (time, sent)]
+    texts = ["" if value is None else number(value) for value in (time, sent)]
     peak = f"{100 * one['peak_accuracy']:.2f}" if "peak_accuracy" in one else ""
     return ["" if rounds is None else str(rounds), texts[0], "", texts[1], "", peak]
 
@@ -156,7 +165,7 @@ def everything_sent(runs: Sequence[Row]) -> str:
     """All megabytes until the target: up, down, and for scoring."""
     kinds = ("wire_megabytes_to_target", "down_megabytes_to_target", "scoring_megabytes_to_target")
     reached = [[run[kind] for kind in kinds] for run in runs]
-    return shown([None if None in parts else sum(parts) for parts in reached], "")
+    return arrived(None if None in parts else sum(parts) for parts in reached)
 
 
 def _study(results: Row, text: Row) -> str:
@@ -170,6 +179,7 @@ def _study(results: Row, text: Row) -> str:
         cells = [over(runs, "last_accuracy", "%"), over(runs, "peak_accuracy", "%"), over(runs, "rounds_to_target")]
         cells += [over(runs, key) for key in ("seconds_to_target", "megabytes_to_target", "wire_megabytes_to_target")]
         lines.append([label(row, runs), *cells])
+    restrict(found, heads, lines)
     every = [run for runs in found.values() for run in runs]
     seeds = sorted({run["seed"] for run in every})
     wall = sum(run["wall_seconds"] for run in every) / 60
@@ -184,6 +194,18 @@ def _study(results: Row, text: Row) -> str:
     parts = [f"## {text['title']}", text["text"].strip(), *pictures, table(heads, lines), made, *beside]
     parts += [table(["claim", "difference (95 %)", "seeds", "verdict"], judged)] if judged else []
     return "\n\n".join(part.strip("\n") for part in parts)
+
+
+def restrict(rows: Mapping[str, Sequence[Row]], heads: list[str], lines: Sequence[list[str]]) -> None:
+    """Add the restricted means of seconds and MB where some seed of the study did not arrive; elsewhere they would be
+    plain means."""
+    for key, name in (("seconds_to_target", "s"), ("wire_megabytes_to_target", "MB, real")):
+        found = [arrivals(runs, key) for runs in rows.values()]
+        limit = horizon(found)
+        if limit is not None and not all(one.whole for one in found):
+            heads.append(f"{name}, mean restricted to {number(limit)}")
+            for line, one in zip(lines, found, strict=True):
+                line.append(number(one.restricted(limit)))
 
 
 def _clocks(results: Row, text: str) -> str:

@@ -80,12 +80,11 @@ def test_the_mean_lies_in_the_band_and_nothing_is_extrapolated(seeds):
 
 
 def test_to_target_counts_the_seeds_that_reached_it():
-    two = curves.to_target([{"seconds_to_target": 10}, {"seconds_to_target": 30}], "seconds")
-    assert (two.mean, two.note) == (20, "")
-    one = curves.to_target([{"seconds_to_target": 10}, {"seconds_to_target": None}], "seconds")
-    assert (one.mean, one.note) == (10, "1 of 2 seeds")
-    none = curves.to_target([{"seconds_to_target": None}], "seconds")
-    assert (none.mean, none.note) == (None, "not reached")
+    runs = [[{"cumulative_seconds": 40}], [{"cumulative_seconds": 50}]]
+    two = curves.to_target([{"seconds_to_target": 10}, {"seconds_to_target": 30}], runs, "seconds")
+    assert (two.median, two.note, two.ends) == (20, "", (40.0, 50.0))
+    one = curves.to_target([{"seconds_to_target": 10}, {"seconds_to_target": None}], runs, "seconds")
+    assert (one.median, one.note, one.watched) == (None, "1 of 2 arrived", 50.0)
 
 
 def test_score_parts_of_methods_that_score_and_that_do_not():

@@ -4,13 +4,11 @@ import csv
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from heteroselect.runs import grid as grids
 from heteroselect.runs.folder import read_rounds
 
 pytestmark = pytest.mark.slow  # whole runs
@@ -54,7 +52,20 @@ def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> 
 
 def test_the_horizon_is_an_option_and_part_of_the_command(tmp_path: Path) -> None:
     sets = [word for key, value in SMALL.items() if key != "rounds" for word in ("--set", f"{key}={value}")]
-    found = call("compare", "mnist", "--methods", "fedavg", "--rounds", 2, "--out", tmp_path / "out", *sets, "--quiet")
+    found = call(
+        "compare",
+        "mnist",
+        "--methods",
+        "fedavg",
+        "--seeds",
+        1,
+        "--rounds",
+        2,
+        "--out",
+        tmp_path / "out",
+        *sets,
+        "--quiet",
+    )
     assert found.exit_code == 0, found.output
     content = json.loads((tmp_path / "out" / "compare.json").read_text())
     assert "--rounds 2" in content["command"]
@@ -118,42 +129,3 @@ def test_nobody_elses_files_are_replaced_and_that_is_said_before_anything_is_pla
         assert isinstance(found.exception, HeteroSelectError), name
         assert words_ in str(found.exception)
         assert [path.name for path in folder.iterdir()] == [name]
-
-
-LINES = [
-    {"accuracy": 0.3, "bytes_up": 100, "seconds": 10.0},
-    {"accuracy": None, "bytes_up": 50, "seconds": 5.0},
-    {"accuracy": 0.8, "bytes_up": 50, "seconds": 5.0},
-]
-
-
-@pytest.mark.parametrize(("budget", "expected"), [(99, None), (100, 0.3), (199, 0.3), (200, 0.8), (1000, 0.8)])
-def test_accuracy_at_equal_bytes_by_hand(budget: float, expected: float | None) -> None:
-    assert grids.accuracy_at(LINES, "bytes_up", budget) == expected
-
-
-def test_the_interval_is_students() -> None:
-    # t(0.975, 2) = 4.303; differences 1, 2, 3 have a standard error of 1/√3
-    assert grids.interval([1, 2, 3]) == pytest.approx((2.0, 4.302653 / np.sqrt(3)))
-    mean, half = grids.interval([0.5]) or (0, 0)
-    assert mean == 0.5
-    assert np.isnan(half)
-    assert grids.interval([]) is None
-
-
-@pytest.mark.parametrize(
-    ("values", "unit", "text"),
-    [
-        ([0.9, 0.92], "%", "91.00 ± 1.41"),
-        ([5, None], "", "5.00 (1 of 2)"),
-        ([None, None], "", "not reached"),
-        ([1234.5], "", "1,234"),
-    ],
-)
-def test_figures_are_shown_with_their_spread(values: list, unit: str, text: str) -> None:
-    assert grids.shown(values, unit) == text
-
-
-def test_every_column_is_in_one_of_the_tables() -> None:
-    assert sorted({place for part in grids.halves(80) for place in part}) == list(range(len(grids.heads())))
-    assert grids.halves(300) == [list(range(len(grids.heads())))]

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from heteroselect.runs.results import judge, merge, tail, verdict
+from heteroselect.over_seeds import tail
+from heteroselect.runs.results import judge, merge, verdict
 from heteroselect.runs.study import ClaimTable, read
 from heteroselect.settings.schema import PaperRow
 

@@ -14,7 +14,8 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.report import MARK
 
 if TYPE_CHECKING:
-    from heteroselect.runs.grid import Cell, Row
+    from heteroselect.runs.grid import Cell
+    from heteroselect.runs.table import Table as Compared
 
 
 def compare(
@@ -25,7 +26,7 @@ def compare(
             "--methods", help="Names with commas, or your own, FILE.py:NAME; differences are to the first one."
         ),
     ],
-    seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42",
+    seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42,43,44,45,46",
     rounds: Rounds = None,
     set_: Changes = None,
     threads: Threads = None,
@@ -38,6 +39,7 @@ def compare(
 ) -> None:
     """Run several methods under one clock and compare them."""
     from heteroselect.runs import grid as grids
+    from heteroselect.runs import table as tables
 
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     counted = numbers("--seeds", seeds)
@@ -58,7 +60,7 @@ def compare(
     cells = [cell for cell in cells if cell.method not in failed]
     if not cells:
         raise HeteroSelectError("compare: no method has come to its end.")
-    table = grids.write(cells, path, command)
+    table = tables.write(cells, path, command)
     write([path], path / "report.html", path / "figures", command)
     if as_json:
         typer.echo((path / "compare.json").read_text())
@@ -102,16 +104,14 @@ def run_cells(
     return failed
 
 
-def print_table(table: "Sequence[Row]") -> None:
+def print_table(table: "Compared") -> None:
     from rich.table import Column, Table
 
-    from heteroselect.methods.entry import STAR
-    from heteroselect.runs import grid as grids
-
-    for places in grids.halves(out.width):
-        shown = Table(*(Column(grids.heads()[place], justify="right" if place else "left") for place in places))
-        for row in table:
-            shown.add_row(*(grids.cells_of(row)[place] for place in places))
+    heads, *rows = table.cells()
+    for places in table.parts(out.width):
+        shown = Table(*(Column(heads[place], justify="right" if place else "left") for place in places))
+        for cells in rows:
+            shown.add_row(*(cells[place] for place in places))
         out.print(shown)
-    if any(row.reconstruction for row in table):
-        out.print(STAR, highlight=False)
+    for text in table.notes():
+        out.print(text, markup=False, highlight=False, soft_wrap=True)

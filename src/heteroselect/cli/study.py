@@ -36,9 +36,9 @@ def study(
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of a study, and write its table and its page."""
-    from heteroselect.runs import grid as grids
     from heteroselect.runs import results as kept
     from heteroselect.runs import study as studies
+    from heteroselect.runs import table as tables
 
     found = studies.read(file)
     if data_dir is not None:
@@ -68,7 +68,7 @@ def study(
     command = f"heteroselect study {file}"
     rows = kept.collect(found, file.stem, planned, command)
     claims = {kept.sentence(claim): claim for claim in rows["claims"]}
-    table = grids.write(done, path, command, stem=file.stem, claims=claims)
+    table = tables.write(done, path, command, stem=file.stem, claims=claims, ranked=False)
     write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
     if results is not None:
         kept.merge(results, rows)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heteroselect.over_seeds import Arrivals
 from heteroselect.report.curves import Floats, to_target, uniform_histogram
 from heteroselect.report.load import Comparison
 from heteroselect.report.style import PAPER, look
@@ -14,7 +15,7 @@ RECONSTRUCTED = "* rule reconstructed from its paper's abstract"
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar, the range over its seeds, and what its length cannot say."""
+    """A bar as long as the median seed, the range over seeds, and what its length cannot say."""
 
     label: str
     colour: str
@@ -28,13 +29,21 @@ def target_bars(comparison: Comparison, axis: str) -> list[Bar]:
     """What each method takes to reach the target, then what the paper says it took."""
     bars = []
     for index, group in enumerate(comparison.groups):
-        reached = to_target(group.summaries, axis)
-        low, high = min(reached.values, default=0.0), max(reached.values, default=0.0)
-        bars.append(Bar(group.label, look(index).colour, reached.mean or 0.0, low, high, reached.note))
+        value, low, high, note = drawn(to_target(group.summaries, group.lines, axis))
+        bars.append(Bar(group.label, look(index).colour, value, low, high, note))
     for row in comparison.paper:
         value, note = _paper_figure(row, axis)
         bars.append(Bar(f"the paper: {row.source}", PAPER, value, value, value, note))
     return bars
+
+
+def drawn(found: Arrivals) -> tuple[float, float, float, str]:
+    """The length of a bar, its range and its note: nothing where the median seed did not arrive, and no upper end where
+    some seed did not."""
+    middle, reached = found.median, found.reached
+    if middle is None:
+        return 0.0, 0.0, 0.0, found.note if reached else "not reached"
+    return middle, min(reached), max(reached) if found.whole else middle, found.note
 
 
 def _paper_figure(row: PaperRow, axis: str) -> tuple[float, str]:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heteroselect.over_seeds import Arrivals
+
 Lines = Sequence[Mapping[str, Any]]
 Floats = npt.NDArray[np.float64]
 
@@ -48,25 +50,6 @@ class Band:
     mean: Floats
     low: Floats
     high: Floats
-
-
-@dataclass(frozen=True)
-class Reached:
-    """A figure to target over seeds: that of each seed that reached it, and how many seeds there were."""
-
-    values: tuple[float, ...]
-    seeds: int
-
-    @property
-    def mean(self) -> float | None:
-        return sum(self.values) / len(self.values) if self.values else None
-
-    @property
-    def note(self) -> str:
-        """What a bar cannot say by its length."""
-        if not self.values:
-            return "not reached"
-        return "" if len(self.values) == self.seeds else f"{len(self.values)} of {self.seeds} seeds"
 
 
 def spent(lines: Lines, axis: str) -> Floats:
@@ -116,10 +99,11 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
     return Band(grid, read.mean(axis=0), read.min(axis=0), read.max(axis=0))
 
 
-def to_target(summaries: Sequence[Mapping[str, Any]], axis: str) -> Reached:
-    """Rounds, seconds or MB to target of a method's seeds."""
-    found = [summary.get(f"{axis}_to_target") for summary in summaries]
-    return Reached(tuple(float(value) for value in found if value is not None), len(found))
+def to_target(summaries: Sequence[Mapping[str, Any]], runs: Sequence[Lines], axis: str) -> Arrivals:
+    """Rounds, seconds or MB to target of a method's seeds, and what their runs took in all."""
+    kind = int if axis == "rounds" else float
+    ends = tuple(kind(spent(lines, axis)[-1]) if lines else None for lines in runs)
+    return Arrivals(tuple(summary.get(f"{axis}_to_target") for summary in summaries), ends)
 
 
 def score_part(lines: Lines, part: str) -> Curve:

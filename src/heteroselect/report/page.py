@@ -1,14 +1,16 @@
 """One self-contained page: Plotly's script, the figures and the text in a single file that needs no network."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from statistics import fmean
 from string import Template
 from typing import Any
 
+from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, tail
 from heteroselect.report import MARK, curves, plots
 from heteroselect.report.compared import RECONSTRUCTED
+from heteroselect.report.curves import to_target
 from heteroselect.report.load import Comparison, Group
 from heteroselect.report.style import FONT, GRID, INK, QUIET, look
 from heteroselect.report.tables import shown
@@ -24,8 +26,9 @@ _SECTIONS = {
     ),
     "bars": (
         "What it takes to reach the target",
-        "Simulated seconds and megabytes sent by clients until the target was first reached: mean over the seeds that "
-        "reached it, with their range. “Values only” is the paper's count, 4 bytes per kept value; “real bytes” is the "
+        "Simulated seconds and megabytes sent by clients until the target was first reached: the median seed, with the "
+        "range of the seeds. A seed that never arrived counts as later than all others. “Values only” is the paper's "
+        "count, 4 bytes per kept value; “real bytes” is the "
         "length of the payloads.",
     ),
     "score_parts": (
@@ -52,13 +55,17 @@ _SECTIONS = {
 }
 
 _COLUMNS = {
+    "last_accuracy": "final (mean of the last five)",
+    "accuracy_at_wire_megabytes": "at equal MB",
+    "accuracy_at_seconds": "at equal seconds",
     "peak_accuracy": "peak",
-    "final_accuracy": "final",
     "rounds_to_target": "rounds to target",
     "seconds_to_target": "simulated s to target",
     "megabytes_to_target": "MB to target (values only)",
     "wire_megabytes_to_target": "MB to target (real bytes)",
 }
+
+_UNITS = {"rounds": "rounds", "seconds": "s", "wire_megabytes": "MB real", "megabytes": "MB of values"}
 
 # The policy forbids every load from outside, so that the promise of the page is the browser's to keep.
 _PAGE = Template("""<!doctype html>
@@ -176,27 +183,89 @@ def _notes(comparison: Comparison) -> list[str]:
 
 
 def _results(comparison: Comparison) -> str:
-    rows = [_result_row(index, group) for index, group in enumerate(comparison.groups)]
+    horizons = {
+        axis: horizon(to_target(group.summaries, group.lines, axis) for group in comparison.groups)
+        for axis in curves.AXES
+    }
+    every = [lines for group in comparison.groups for lines in group.lines]
+    budgets = {
+        axis: min(float(curves.spent(lines, axis)[-1]) for lines in every) for axis in ("wire_megabytes", "seconds")
+    }
+    figures = [_accuracies(group, budgets) for group in comparison.groups]
+    ranks = sorted(range(len(figures)), key=lambda index: -_mean(figures[index]["last_accuracy"]))
+    rows = [_result_row(index, comparison.groups[index], figures[index], horizons) for index in ranks]
     rows += [_paper_row(row) for row in comparison.paper]
-    return _table(["method", "seeds", *_COLUMNS.values()], rows)
+    return _table(["method", "seeds", *_COLUMNS.values()], rows) + _section_note(horizons, budgets)
 
 
-def _result_row(index: int, group: Group) -> str:
+def _accuracies(group: Group, budgets: Mapping[str, float]) -> dict[str, list[float | None]]:
+    """What each seed came to: in the end, at equal cost, and at its peak."""
+    found = {f"accuracy_at_{axis}": [_at(lines, axis, one) for lines in group.lines] for axis, one in budgets.items()}
+    found["last_accuracy"] = [tail(lines) for lines in group.lines]
+    return found | {"peak_accuracy": [summary["peak_accuracy"] for summary in group.summaries]}
+
+
+def _at(lines: curves.Lines, axis: str, budget: float) -> float | None:
+    return accuracy_at([line["accuracy"] for line in lines], curves.spent(lines, axis).tolist(), budget)
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else -1.0
+
+
+def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, float]) -> str:
+    """What the figures of the table are, and up to where their restricted means go."""
+    texts = [f"{number(one)} {_UNITS[axis]}" for axis, one in horizons.items() if one is not None]
+    equal = " and ".join(f"{number(one)} {_UNITS[axis]}" for axis, one in budgets.items())
+    note = f"Ranked by final accuracy, not by the peak. Equal is {equal}, the smallest total of all runs. "
+    note += "Accuracies are means over seeds, figures to target those of the median seed, where a seed that never "
+    note += "arrived counts as later than all others; below them the range of the seeds."
+    if texts:
+        note += f" “Restricted” is the mean up to a horizon that all runs have in common: {', '.join(texts)}."
+    return f'<p class="caption">{escape(note)}</p>'
+
+
+def _result_row(
+    index: int, group: Group, figures: Mapping[str, list[float | None]], horizons: Mapping[str, float | None]
+) -> str:
     key = f'<span class="key" style="background:{look(index).colour}"></span>'
-    cells = [_over_seeds(field, [summary[field] for summary in group.summaries]) for field in _COLUMNS]
+    cells = []
+    for field in _COLUMNS:
+        axis = field.removesuffix("_to_target")
+        if axis == field:
+            cells.append(_over_seeds(field, figures[field]))
+        else:
+            cells.append(_to_target(field, to_target(group.summaries, group.lines, axis), horizons[axis]))
     return _row([f"{key}{escape(group.label)}", escape(group.seeds), *cells])
 
 
 def _over_seeds(field: str, values: Sequence[float | None]) -> str:
-    """The mean, and below it the range over seeds or how many of them it stands for."""
+    """The mean, and below it the range over seeds; none where a seed lacks the figure."""
     there = [value for value in values if value is not None]
-    if not there:
+    if len(there) < len(values):
         return escape(shown(field, None))
     low, high = min(there), max(there)
-    mean = low if low == high else fmean(there)
     notes = [] if low == high else [f"{shown(field, low)} – {shown(field, high)}"]
-    notes += [f"{len(there)} of {len(values)} seeds"] if len(there) < len(values) else []
-    return escape(shown(field, mean)) + "".join(f"<small>{escape(note)}</small>" for note in notes)
+    return _with_notes(shown(field, low if low == high else fmean(there)), notes)
+
+
+def _to_target(field: str, found: Arrivals, limit: float | None) -> str:
+    """The median, and below it the range, how many arrived, and the restricted mean."""
+    middle, reached = found.median, found.reached
+    if middle is None:
+        text = shown(field, None) if found.watched is None else f"> {number(found.watched)}"
+    else:
+        text = shown(field, middle)
+    low, high = (shown(field, one) for one in (min(reached, default=0), max(reached, default=0)))
+    notes = [f"{low} – {high}" if found.whole else f"from {low}"] if len(set(reached)) > 1 or not found.whole else []
+    notes = [*(notes if reached else []), *([found.note] if found.note else [])]
+    notes += [f"restricted {number(found.restricted(limit))}"] if limit is not None and len(found.values) > 1 else []
+    return _with_notes(text, notes)
+
+
+def _with_notes(text: str, notes: Sequence[str]) -> str:
+    return escape(text) + "".join(f"<small>{escape(note)}</small>" for note in notes)
 
 
 def _paper_row(row: PaperRow) -> str:

@@ -8,15 +8,16 @@ is on the other side, and is **not told apart** where the interval has zero in i
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 from typing import Any
-
-import numpy as np
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import write_whole
+from heteroselect.over_seeds import interval, tail
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
-from heteroselect.runs.grid import Cell, interval
+from heteroselect.runs.grid import Cell
 from heteroselect.runs.reclock import depends
 from heteroselect.runs.study import ClaimTable, Planned, Study
 from heteroselect.settings.schema import PaperRow
@@ -25,7 +26,7 @@ Row = dict[str, Any]
 
 COPIED = (
     *("rounds_run", "peak_accuracy", "final_accuracy", "rounds_to_target", "seconds_to_target"),
-    *("megabytes_to_target", "wire_megabytes_to_target", "total_seconds", "total_wire_megabytes"),
+    *("megabytes_to_target", "wire_megabytes_to_target", "total_seconds", "total_megabytes", "total_wire_megabytes"),
 )
 COMPARED = {
     "rounds_to_target": "rounds to target",
@@ -80,12 +81,6 @@ def _row(study: str, cell: Cell, command: str) -> Row:
     }
 
 
-def tail(lines: Sequence[Mapping[str, Any]], last: int = 5) -> float | None:
-    """The mean of the last evaluations: accuracy swings from cohort to cohort, and its last value with it."""
-    found = [line["accuracy"] for line in lines if line["accuracy"] is not None][-last:]
-    return float(np.mean(found)) if found else None
-
-
 def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
     """A word, and one sentence why; empty where no paper gives a figure for these runs."""
     words, reasons = [], []
@@ -95,7 +90,8 @@ def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
             continue
         ours = [row[key] for row in rows if row[key] is not None]
         words.append(_compared(key, ours, theirs) if len(ours) == len(rows) else "different")
-        reasons.append(f"{label} {_range(key, ours)} (paper: {_range(key, theirs)})")
+        some = f", {len(ours)} of {len(rows)} arrived" if 0 < len(ours) < len(rows) else ""
+        reasons.append(f"{label} {_range(key, ours)}{some} (paper: {_range(key, theirs)})")
     order = ("reproduced", "close", "different")
     return (max(words, key=order.index), "; ".join(reasons) + ".") if words else ("", "")
 
@@ -104,7 +100,7 @@ def _compared(key: str, ours: Sequence[float], theirs: Sequence[float]) -> str:
     apart = max(min(theirs) - max(ours), min(ours) - max(theirs), 0.0)
     if apart == 0:
         return "reproduced"
-    near = POINTS if key in BETTER_HIGH else CLOSE * float(np.mean(theirs))
+    near = POINTS if key in BETTER_HIGH else CLOSE * fmean(theirs)
     return "close" if apart <= near else "different"
 
 
@@ -126,18 +122,19 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
     if not mine:
         return None
     reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
-    pairs = [mine[seed] - others[seed] for seed in mine if mine[seed] is not None and others[seed] is not None]
-    mean, half = interval(pairs) or (None, None)
-    if reached == [len(mine), len(mine)] and mean is not None and half is not None:
-        side = mean if claim.figure in HIGH else -mean
-        word = "not told apart" if not abs(mean) > half else "holds" if side > 0 else "refuted"
+    whole = reached == [len(mine), len(mine)]
+    found = interval([mine[seed] - others[seed] for seed in mine]) if whole else None
+    if found is not None:
+        side = found.mean if claim.figure in HIGH else -found.mean
+        word = "not told apart" if not found.apart else "holds" if side > 0 else "refuted"
     else:
         word = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}.get((reached[0], reached[1]), "not told apart")
     return {
         "study": study,
         **claim.model_dump(),
-        "difference": mean,
-        "half_width": half if half is not None and np.isfinite(half) else None,
+        "difference": found and found.mean,
+        "half_width": found and found.half,
+        "interval": found and asdict(found),
         "seeds": len(mine),
         "reached": reached,
         "verdict": word,
@@ -165,7 +162,10 @@ def change(claim: Mapping[str, Any]) -> str:
     if claim["difference"] is None:
         return f"target reached by {claim['reached'][0]} and {claim['reached'][1]} of {claim['seeds']} seeds"
     scale, unit = (100, "points") if claim["figure"] in HIGH else (1, UNITS.get(claim["figure"], "MB"))
-    half = "" if claim["half_width"] is None else f" ± {scale * claim['half_width']:.2f}"
+    if (known := claim.get("interval")) and known["kind"].endswith("bootstrap"):
+        half = f" [{scale * known['low']:+.2f}, {scale * known['high']:+.2f}]"
+    else:
+        half = "" if claim["half_width"] is None else f" ± {scale * claim['half_width']:.2f}"
     return f"{scale * claim['difference']:+.2f}{half} {unit}"
 
 

@@ -1,0 +1,181 @@
+"""What the seeds of a comparison say together: figures to target that some never arrive at, and paired differences.
+
+A seed that never reaches the target is not left out, which would flatter a method that seldom arrives. It counts as
+later than all that do in the median, and as the horizon in the restricted mean. Tables, pages and claims go by this.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+ENOUGH = 20
+"""Differences from which on they are bootstrapped. A bootstrap of few values is too narrow: its 95 % interval of five
+normal ones has the true mean in it about 85 times in 100, of ten about 90 times; Student's t keeps its promise."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What each seed took to reach the target, None where it did not, and what its run took in all (None: unknown)."""
+
+    values: tuple[float | None, ...]
+    ends: tuple[float | None, ...]
+
+    @property
+    def reached(self) -> list[float]:
+        return [value for value in self.values if value is not None]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all seeds arrived."""
+        return None not in self.values
+
+    @property
+    def median(self) -> float | None:
+        """Of all seeds, those that did not arrive being later than all others; None where that is beyond their runs.
+
+        >>> Arrivals((5, None, 3), (9, 9, 9)).median
+        5
+        """
+        found = median(float("inf") if value is None else value for value in self.values)
+        whole = all(isinstance(value, int) for value in self.reached) and float(found).is_integer()
+        return None if not np.isfinite(found) else int(found) if whole else found
+
+    @property
+    def watched(self) -> float | None:
+        """Up to where no seed that is missing had arrived; None where all arrived, or where it is not known."""
+        ends = [end for value, end in zip(self.values, self.ends, strict=True) if value is None]
+        return None if not ends or None in ends else min(end for end in ends if end is not None)
+
+    def restricted(self, horizon: float) -> float:
+        """The mean of min(value, horizon), which needs no value beyond the horizon.
+
+        >>> Arrivals((5, None, 3), (9, 9, 9)).restricted(9)
+        5.666666666666667
+        """
+        return fmean(horizon if value is None else min(value, horizon) for value in self.values)
+
+    @property
+    def note(self) -> str:
+        """How many arrived; nothing where all did."""
+        return "" if self.whole else f"{len(self.reached)} of {len(self.values)} arrived"
+
+    @property
+    def text(self) -> str:
+        """The median with the range of the seeds, and how many arrived.
+
+        >>> Arrivals((5, None, 3), (9, 9, 9)).text
+        '5 (from 3), 2 of 3 arrived'
+        >>> Arrivals((None, None, 3), (9, 8, 9)).text
+        '> 8, 1 of 3 arrived'
+        """
+        middle, reached = self.median, self.reached
+        if middle is None:
+            bound = self.watched
+            first = "not reached" if bound is None else f"> {number(bound)}"
+            return f"{first}, {self.note}" if reached or bound is not None else first
+        low, high = (number(one, beside=middle) for one in (min(reached), max(reached)))
+        spread = f" ({low} – {high})" if self.whole else f" (from {low})"
+        only = len(set(reached)) == 1 and self.whole
+        return number(middle) + ("" if only else spread) + (f", {self.note}" if self.note else "")
+
+
+def horizon(rows: Iterable[Arrivals]) -> float | None:
+    """Up to where every run of all rows has arrived or was watched: the smallest end of those that did not arrive.
+    Where all arrived it is the latest arrival, which cuts nothing off; None where an end is not known."""
+    found = list(rows)
+    missing = [one for one in found if not one.whole]
+    bounds = [one.watched for one in missing]
+    if None in bounds:
+        return None
+    known = [bound for bound in bounds if bound is not None]
+    return min(known) if known else max((value for one in found for value in one.reached), default=None)
+
+
+def number(value: float, beside: float | None = None) -> str:
+    """With as many digits as the figure beside it, or as it needs itself; whole numbers stay whole."""
+    like = value if beside is None else beside
+    if isinstance(value, int) and float(like).is_integer():
+        return f"{value:,}"
+    return f"{value:,.{2 if like < 10 else 1 if like < 1000 else 0}f}"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The mean of paired differences, and its 95 % interval: None where there is one pair."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    kind: str
+    pairs: int
+
+    @property
+    def apart(self) -> bool:
+        """Whether the interval has zero outside."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+    @property
+    def half(self) -> float | None:
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+def interval(differences: Sequence[float]) -> Interval | None:
+    """Of differences paired by seed; None where there is none. Student's t, and from twenty pairs on the bias-corrected
+    and accelerated bootstrap (BCa; Efron 1987), always with the same resamples.
+
+    >>> found = interval([0.01, 0.02, 0.03])
+    >>> round(found.mean, 3), round(found.low, 4), round(found.high, 4)
+    (0.02, -0.0048, 0.0448)
+    """
+    count = len(differences)
+    if not count:
+        return None
+    mean = float(np.mean(differences))
+    if count == 1:
+        return Interval(mean, None, None, "none", 1)
+    error = float(np.std(differences, ddof=1)) / np.sqrt(count)
+    if count < ENOUGH or error == 0:
+        half = float(stats.t.ppf(0.975, count - 1) * error)
+        return Interval(mean, mean - half, mean + half, "Student's t", count)
+    drawn = stats.bootstrap((differences,), np.mean, method="BCa", random_state=np.random.default_rng(0))
+    low, high = drawn.confidence_interval
+    return Interval(mean, float(low), float(high), "BCa bootstrap", count)
+
+
+def tail(lines: Sequence[Mapping[str, Any]], last: int = 5) -> float | None:
+    """The mean of the last evaluations: accuracy swings from cohort to cohort, and its last value with it."""
+    found = [line["accuracy"] for line in lines if line["accuracy"] is not None][-last:]
+    return float(np.mean(found)) if found else None
+
+
+def accuracy_at(accuracies: Sequence[float | None], spent: Sequence[float], budget: float) -> float | None:
+    """The last accuracy measured before more than `budget` was spent in all; None where no evaluation is as early.
+
+    >>> accuracy_at([0.5, None, 0.7], [2, 3, 4], 3)
+    0.5
+    """
+    found = None
+    for accuracy, so_far in zip(accuracies, spent, strict=True):
+        if so_far > budget * (1 + 1e-9):
+            break
+        found = accuracy if accuracy is not None else found
+    return found
+
+
+def spread(values: Sequence[float | None], unit: str = "") -> str:
+    """Mean ± standard deviation over seeds; a figure that a seed lacks has no mean.
+
+    >>> spread([0.9, 0.92], "%"), spread([5.0, None])
+    ('91.00 ± 1.41', '— (1 of 2)')
+    """
+    known = [value for value in values if value is not None]
+    if len(known) < len(values) or not known:
+        return f"— ({len(known)} of {len(values)})"
+    numbers = (100 if unit else 1) * np.array(known, float)
+    digits = 2 if unit or numbers.mean() < 10 else 1 if numbers.mean() < 1000 else 0
+    text = f"{numbers.mean():,.{digits}f}"
+    return text + (f" ± {numbers.std(ddof=1):,.{digits}f}" if len(known) > 1 else "")

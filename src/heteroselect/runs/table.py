@@ -1,0 +1,298 @@
+"""The table of a comparison: how good each method is, how soon, and at what cost; as text, CSV, JSON and LaTeX.
+
+Methods are ranked by their final accuracy, the mean of the last five evaluations. The peak is shown, and ranks nobody:
+it is the luckiest of many evaluations. Equal bytes and equal seconds are the smallest total of all runs, and the
+accuracy there is that of the last evaluation that is not later.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from heteroselect.files import write_whole
+from heteroselect.methods.entry import STAR
+from heteroselect.over_seeds import Arrivals, Interval, accuracy_at, horizon, interval, number, spread, tail
+from heteroselect.runs.folder import for_people, read_rounds, read_summary
+from heteroselect.runs.grid import Cell
+from heteroselect.runs.loop import Line
+
+Summary = dict[str, Any]
+Column = tuple[str, str, Callable[["Row"], str]]
+"""a group of columns, a head, and the cell of a row"""
+
+HEADLINE = {
+    "last_accuracy": "final accuracy",
+    "accuracy_at_equal_bytes": "accuracy at equal bytes",
+    "accuracy_at_equal_seconds": "accuracy at equal seconds",
+}
+TO_TARGET = {
+    "rounds_to_target": "rounds to target",
+    "seconds_to_target": "s to target",
+    "megabytes_to_target": "MB to target, values only",
+    "wire_megabytes_to_target": "MB to target, real",
+}
+ENDS = {
+    "rounds_to_target": "rounds_run",
+    "seconds_to_target": "total_seconds",
+    "megabytes_to_target": "total_megabytes",
+    "wire_megabytes_to_target": "total_wire_megabytes",
+}
+"""What a run took in all, of each figure to target."""
+RESTRICTED = {field: f"{field}_restricted" for field in TO_TARGET if field != "rounds_to_target"}
+COSTS = {"down_megabytes": "MB down in all", "scoring_megabytes": "MB scoring in all", "wall_seconds": "wall s"}
+BUDGETS = {"bytes": "bytes_up", "seconds": "total_seconds"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method over its seeds: of each figure what every seed gave, None where it has none; what its runs took to the
+    target; and its differences to the base, paired by seed, None where a seed has none."""
+
+    method: str
+    reconstruction: bool
+    figures: dict[str, list[float | None]]
+    arrivals: dict[str, Arrivals]
+    differences: dict[str, Interval | None]
+
+    @property
+    def label(self) -> str:
+        return self.method + ("*" if self.reconstruction else "")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows, and what they are compared by: the row that differences are to, the clocks, the smallest total of all runs
+    (`budgets`) and the common horizon of each figure to target."""
+
+    rows: list[Row]
+    base: str
+    ranked: bool
+    budgets: dict[str, float]
+    horizons: dict[str, float | None]
+
+    def columns(self) -> Iterator[Column]:
+        yield "", "method", lambda row: row.label
+        for field, name in HEADLINE.items():
+            yield "how good", f"{name}, %", partial(_accuracy, field)
+            if len(self.rows) > 1:
+                yield "how good", f"less {self.base}, points", partial(_difference, field)
+        yield "how good", "peak, %", partial(_accuracy, "peak_accuracy")
+        for field, name in TO_TARGET.items():
+            yield "how soon", f"{name}, median", partial(_arrival, field)
+            limit = self.horizons[field]
+            if field in RESTRICTED and limit is not None:
+                yield "how soon", f"restricted mean to {number(limit)}", partial(_restricted, field, limit)
+        for field, name in COSTS.items():
+            yield "at what cost", name, partial(_cost, field)
+
+    def cells(self) -> list[list[str]]:
+        """The heads, and a line of text for each row."""
+        columns = list(self.columns())
+        return [[head for _, head, _ in columns], *([cell(row) for _, _, cell in columns] for row in self.rows)]
+
+    def parts(self, width: int) -> list[list[int]]:
+        """The columns of the tables that fit a terminal: one where it is wide, else one for each group."""
+        groups = [group for group, _, _ in self.columns()]
+        if width >= 320:
+            return [list(range(len(groups)))]
+        return [[0, *(i for i, one in enumerate(groups) if one == name)] for name in dict.fromkeys(groups[1:])]
+
+    def notes(self) -> list[str]:
+        """What the figures are, in sentences."""
+        order = "ranked by final accuracy, not by the peak" if self.ranked else "in the order of the study"
+        megabytes, seconds = number(self.budgets["bytes"] / 1e6), number(self.budgets["seconds"])
+        found = [
+            f"Rows are {order}. Final accuracy is the mean of the last five evaluations; accuracies and costs are "
+            "mean ± standard deviation over seeds.",
+            f"Equal bytes are {megabytes} MB of real uplink, equal seconds {seconds} s: the smallest total of all.",
+            "To the target: the median seed and the range of the seeds; a seed that never arrives counts as later than "
+            "all others, and as the horizon in the restricted mean, which goes as far as all runs were watched.",
+        ]
+        known = [one for row in self.rows for one in row.differences.values() if one is not None]
+        if known:
+            kinds = " and ".join(dict.fromkeys(one.kind for one in known if one.pairs > 1)) or "none, of a single seed"
+            found += [
+                f"Differences are to {self.base}, paired by seed, with their 95 % interval ({kinds}), each on its own; "
+                "≈ marks those that cannot be told apart from none."
+            ]
+        return found + ([f"{STAR}."] if any(row.reconstruction for row in self.rows) else [])
+
+
+def _accuracy(field: str, row: Row) -> str:
+    return spread(row.figures[field], "%")
+
+
+def _cost(field: str, row: Row) -> str:
+    return spread(row.figures[field])
+
+
+def _arrival(field: str, row: Row) -> str:
+    return row.arrivals[field].text
+
+
+def _restricted(field: str, limit: float, row: Row) -> str:
+    return number(row.arrivals[field].restricted(limit))
+
+
+def _difference(field: str, row: Row) -> str:
+    found = row.differences.get(field)
+    return "" if found is None else shown(found, 100)
+
+
+def shown(found: Interval, scale: float = 1) -> str:
+    """A difference with its interval, and ≈ before one that cannot be told apart from none.
+
+    >>> shown(Interval(0.5, -0.25, 1.25, "Student's t", 5)), shown(Interval(2, 1.5, 3, "BCa bootstrap", 20))
+    ('≈ +0.50 ± 0.75', '+2.00 [+1.50, +3.00]')
+    """
+    text = f"{scale * found.mean:+.2f}"
+    if found.low is None or found.high is None or found.half is None:
+        return f"≈ {text}, one seed"
+    if found.kind == "Student's t":
+        text += f" ± {scale * found.half:.2f}"
+    else:
+        text += f" [{scale * found.low:+.2f}, {scale * found.high:+.2f}]"
+    return text if found.apart else f"≈ {text}"
+
+
+def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Summary]]:
+    """The table, and what each run gave; differences are to the method of the first cell."""
+    found: dict[tuple[str, int], Summary] = {}
+    lines: dict[tuple[str, int], list[Line]] = {}
+    for cell in cells:
+        key = cell.method, cell.seed
+        found[key], lines[key] = read_summary(cell.path), read_rounds(cell.path)
+    names = list(dict.fromkeys(cell.method for cell in cells))
+    budgets = {kind: float(min(summary[total] for summary in found.values())) for kind, total in BUDGETS.items()}
+    for key, summary in found.items():
+        summary["row"] = key[0]
+        summary["last_accuracy"] = tail(lines[key])
+        summary["down_megabytes"] = summary["bytes_down"] / 1e6
+        summary["scoring_megabytes"] = summary["bytes_scoring"] / 1e6
+        summary["accuracy_at_equal_bytes"] = _at(lines[key], "bytes_up", budgets["bytes"])
+        summary["accuracy_at_equal_seconds"] = _at(lines[key], "seconds", budgets["seconds"])
+    by_name = {name: {seed: one for (other, seed), one in found.items() if other == name} for name in names}
+    rows = [_row(name, by_name[name], by_name[names[0]]) for name in names]
+    if ranked:
+        rows = sorted(rows, key=lambda row: _mean(row.figures["last_accuracy"]), reverse=True)
+    horizons = {field: horizon(row.arrivals[field] for row in rows) for field in TO_TARGET}
+    for summary in found.values():
+        for field, name in RESTRICTED.items():
+            limit = horizons[field]
+            value = Arrivals((summary[field],), (None,))
+            summary[name] = None if limit is None else value.restricted(limit)
+    return Table(rows, names[0], ranked, budgets, horizons), list(found.values())
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    """For the ranking: a row that lacks a value is the last."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) and known else float("-inf")
+
+
+def _row(name: str, runs: Mapping[int, Summary], base: Mapping[int, Summary]) -> Row:
+    summaries = list(runs.values())
+    shared = [seed for seed in runs if seed in base] if runs is not base else []
+    differences: dict[str, Interval | None] = {}
+    for field in HEADLINE:
+        pairs = [(runs[seed][field], base[seed][field]) for seed in shared]
+        whole = all(None not in pair for pair in pairs)
+        differences[field] = interval([mine - other for mine, other in pairs]) if whole else None
+    return Row(
+        name,
+        bool(summaries[0].get("reconstruction")),
+        {field: [one[field] for one in summaries] for field in (*HEADLINE, "peak_accuracy", *TO_TARGET, *COSTS)},
+        {field: arrivals(summaries, field) for field in TO_TARGET},
+        differences,
+    )
+
+
+def arrivals(summaries: Sequence[Mapping[str, Any]], field: str) -> Arrivals:
+    """A figure to target over seeds, from what the runs are told by."""
+    return Arrivals(tuple(one[field] for one in summaries), tuple(one.get(ENDS[field]) for one in summaries))
+
+
+def _at(lines: Sequence[Line], column: str, budget: float) -> float | None:
+    """The accuracy where so much of a column was spent in all."""
+    return accuracy_at([line["accuracy"] for line in lines], list(accumulate(line[column] for line in lines)), budget)
+
+
+def markdown(table: Table, command: str) -> str:
+    heads, *body = table.cells()
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
+    lines += ["| " + " | ".join(cells) + " |" for cells in body]
+    return "\n".join([f"Made by `{command}`.", *table.notes(), "", *lines, ""])
+
+
+def latex(table: Table) -> str:
+    """The table for a paper, with the rules of booktabs; what the figures are stands above it as comments."""
+    signs: dict[str, str | int | None] = {
+        "%": r"\%",
+        "_": r"\_",
+        "&": r"\&",
+        "±": r"$\pm$",
+        "−": "--",
+        "–": "--",
+        "≈": r"$\approx$",
+        ">": "$>$",
+    }
+    head, *body = (" & ".join(cell.translate(str.maketrans(signs)) for cell in row) + r" \\" for row in table.cells())
+    first, last = rf"\begin{{tabular}}{{l{'r' * (len(table.cells()[0]) - 1)}}}", r"\end{tabular}"
+    notes = [f"% {note}" for note in table.notes()]
+    return "\n".join([*notes, first, r"\toprule", head, r"\midrule", *body, r"\bottomrule", last, ""])
+
+
+def write(
+    cells: Sequence[Cell],
+    out: Path,
+    command: str,
+    stem: str = "compare",
+    claims: Mapping[str, Any] | None = None,
+    *,
+    ranked: bool = True,
+) -> Table:
+    """The table as Markdown, CSV, JSON and LaTeX; `claims` are those of a study, by a sentence on each."""
+    table, runs = make(cells, ranked=ranked)
+    text = io.StringIO()
+    fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *table.rows[0].figures]
+    fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
+    writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(runs)
+    content = {
+        "command": command,
+        "runs": runs,
+        **{key: value for key, value in vars(table).items() if key != "rows"},
+        "table": [_plain(row, table) for row in table.rows],
+        **({} if claims is None else {"claims": list(claims.values())}),
+    }
+    page = "\n".join([markdown(table, command), *(f"- {sentence}" for sentence in claims or ())])
+    with for_people(out):
+        write_whole(out / f"{stem}.md", page.encode())
+        write_whole(out / f"{stem}.csv", text.getvalue().encode())
+        write_whole(out / f"{stem}.tex", latex(table).encode())
+        write_whole(out / f"{stem}.json", (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+    return table
+
+
+def _plain(row: Row, table: Table) -> dict[str, Any]:
+    """A row for JSON."""
+    arrived = {}
+    for field, one in row.arrivals.items():
+        limit = table.horizons[field]
+        restricted = None if limit is None else one.restricted(limit)
+        arrived[field] = {"median": one.median, "arrived": len(one.reached), "restricted_mean": restricted}
+    return {
+        "method": row.method,
+        "label": row.label,
+        "reconstruction": row.reconstruction,
+        "figures": row.figures,
+        "arrivals": arrived,
+        "differences": {field: one and {**asdict(one), "apart": one.apart} for field, one in row.differences.items()},
+    }

@@ -1,0 +1,124 @@
+"""The table of a comparison, from run folders small enough to reckon with."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from heteroselect.runs import table as tables
+from heteroselect.runs.folder import read_rounds, read_summary
+from heteroselect.runs.grid import Cell
+from heteroselect.settings.config import load
+
+LOADED = load("mnist", method="fedavg")
+RISING = (0.5, 0.6, 0.7, 0.8, 0.9, 0.9)
+"""The last five have a mean of 0.78; the target of 0.9 is reached in round 5."""
+
+
+@pytest.fixture
+def cell(make_run):
+    """A run of the grid: each round takes 10 s, 2 MB of payloads and 1 MB of values, or what is said."""
+
+    def make(method: str, seed: int, accuracies=RISING, megabytes: float = 2.0, seconds: float = 10.0) -> Cell:
+        folder: Path = make_run(f"{method}-{seed}", method=method, seed=seed, accuracies=accuracies)
+        lines = read_rounds(folder)
+        for line in lines:
+            line |= {"seconds": seconds, "bytes_up": megabytes * 1e6, "cumulative_seconds": seconds * line["round"]}
+        (folder / "rounds.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        summary, count = read_summary(folder), len(lines)
+        reached = summary["rounds_to_target"]
+        summary |= {"rounds_run": count, "total_seconds": seconds * count, "total_megabytes": 1.0 * count}
+        summary |= {"total_wire_megabytes": megabytes * count, "bytes_up": megabytes * 1e6 * count, "wall_seconds": 1.0}
+        summary |= {"bytes_down": 0, "bytes_scoring": 0, "status": "finished", "model_sha256": ""}
+        summary |= {"seconds_to_target": reached and seconds * reached}
+        summary |= {"wire_megabytes_to_target": reached and megabytes * reached}
+        (folder / "summary.json").write_text(json.dumps(summary))
+        return Cell(method, seed, LOADED, folder)
+
+    return make
+
+
+def by_name(table: tables.Table) -> dict[str, tables.Row]:
+    return {row.method: row for row in table.rows}
+
+
+def test_rows_are_ranked_by_the_mean_of_the_last_five_and_not_by_the_peak(cell) -> None:
+    lucky = (0.5, 0.5, 0.99, 0.5, 0.5, 0.5)  # mean of the last five: 0.598
+    table, _ = tables.make([cell("lucky", 1, lucky), cell("steady", 1)])
+    assert [row.method for row in table.rows] == ["steady", "lucky"]
+    assert by_name(table)["steady"].figures["last_accuracy"] == [pytest.approx(0.78)]
+    assert by_name(table)["lucky"].figures["peak_accuracy"] == [0.99]
+    assert table.base == "lucky", "differences are to the first method, wherever it is ranked"
+    assert "ranked by final accuracy, not by the peak" in table.notes()[0]
+    kept, _ = tables.make([cell("lucky", 2, lucky), cell("steady", 2)], ranked=False)
+    assert [row.method for row in kept.rows] == ["lucky", "steady"]
+
+
+def test_equal_is_the_smallest_total_of_all_runs(cell) -> None:
+    """Frugal sends 6 × 0.5 MB and takes 6 × 20 s in all: 3 MB are the whole of it, and one round of the other; the
+    other's 60 s are three rounds of it."""
+    table, _ = tables.make([cell("plain", 1), cell("frugal", 1, megabytes=0.5, seconds=20.0)])
+    assert table.budgets == {"bytes": 3e6, "seconds": 60.0}
+    plain, frugal = (by_name(table)[name].figures for name in ("plain", "frugal"))
+    assert (plain["accuracy_at_equal_bytes"], frugal["accuracy_at_equal_bytes"]) == ([0.5], [0.9])
+    assert (plain["accuracy_at_equal_seconds"], frugal["accuracy_at_equal_seconds"]) == ([0.9], [0.7])
+    assert "3.00 MB of real uplink, equal seconds 60.0 s" in " ".join(table.notes())
+
+
+def test_who_never_arrives_counts_in_every_file(cell, tmp_path: Path) -> None:
+    low = (0.1,) * 6
+    cells = [cell("sure", seed) for seed in (1, 2, 3)]
+    cells += [cell("seldom", 1, (0.9, *RISING[1:])), cell("seldom", 2, low), cell("seldom", 3, low)]
+    table = tables.write(cells, tmp_path, "heteroselect compare …")
+    sure, seldom = (by_name(table)[name].arrivals["seconds_to_target"] for name in ("sure", "seldom"))
+    assert (sure.text, seldom.text) == ("50.0", "> 60.0, 1 of 3 arrived")
+    assert table.horizons["seconds_to_target"] == 60.0
+    # 10 s, and twice the horizon: (10 + 60 + 60) / 3; the mean of those that arrived would be 10
+    assert seldom.restricted(60.0) == pytest.approx(130 / 3)
+    for name in ("compare.md", "compare.tex"):
+        text = (tmp_path / name).read_text()
+        assert "1 of 3 arrived" in text
+        assert "restricted mean to 60.0" in text
+        assert "43.3" in text
+    with (tmp_path / "compare.csv").open() as file:
+        runs = list(csv.DictReader(file))
+    assert [run["seconds_to_target_restricted"] for run in runs] == ["50.0"] * 3 + ["10.0", "60.0", "60.0"]
+    assert [run["wire_megabytes_to_target_restricted"] for run in runs[3:]] == ["2.0", "12.0", "12.0"]
+    content = json.loads((tmp_path / "compare.json").read_text())
+    row = next(row for row in content["table"] if row["method"] == "seldom")
+    assert row["arrivals"]["seconds_to_target"] == {
+        "median": None,
+        "arrived": 1,
+        "restricted_mean": pytest.approx(130 / 3),
+    }
+
+
+def test_differences_are_paired_by_seed_and_marked_where_they_say_nothing(cell) -> None:
+    """The last five of seed s are higher by 1 to 3 points: +2 ± 2.48 (Student, three pairs)."""
+    cells = [cell("base", seed, (0.5,) * 6) for seed in (1, 2, 3)]
+    cells += [cell("wavering", seed, (0.5 + 0.01 * seed,) * 6) for seed in (1, 2, 3)]
+    cells += [cell("better", seed, (0.6 + 0.001 * seed,) * 6) for seed in (1, 2, 3)]
+    table, _ = tables.make(cells)
+    heads, better, wavering, base = table.cells()
+    place = heads.index("less base, points")
+    assert (better[place], wavering[place], base[place]) == ("+10.20 ± 0.25", "≈ +2.00 ± 2.48", "")
+    assert "Student's t" in " ".join(table.notes())
+
+
+def test_a_figure_that_one_seed_lacks_is_no_difference_of_the_others(cell) -> None:
+    """No evaluation of seed 2 is as early as the smallest total of seconds."""
+    cells = [cell("base", seed) for seed in (1, 2)]
+    cells += [cell("slow", 1), cell("slow", 2, seconds=100.0)]
+    table, _ = tables.make(cells)
+    slow = by_name(table)["slow"]
+    assert slow.figures["accuracy_at_equal_seconds"] == [0.9, None]
+    assert slow.differences["accuracy_at_equal_seconds"] is None
+    assert "— (1 of 2)" in table.cells()[2]
+
+
+def test_every_column_is_in_one_of_the_tables_of_a_terminal(cell) -> None:
+    table, _ = tables.make([cell("a", 1), cell("b", 1)])
+    heads = table.cells()[0]
+    assert sorted({place for part in table.parts(80) for place in part}) == list(range(len(heads)))
+    assert table.parts(400) == [list(range(len(heads)))]
