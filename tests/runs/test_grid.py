@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.runs.folder import read_rounds
+from heteroselect.runs.grid import clocked
+from heteroselect.settings.config import load
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -129,3 +132,35 @@ def test_nobody_elses_files_are_replaced_and_that_is_said_before_anything_is_pla
         assert isinstance(found.exception, HeteroSelectError), name
         assert words_ in str(found.exception)
         assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_everything_is_charged_unless_somebody_asks_for_another_clock(compared: Path) -> None:
+    assert all('charge = "everything"' in path.read_text() for path in compared.rglob("config.toml"))
+    first = (compared / "compare.md").read_text().splitlines()[0]
+    assert "The clock (everything) counts downloads, real payloads, scoring and calibration" in first
+    assert json.loads((compared / "compare.json").read_text())["clocks"] == ["everything"]
+    assert "The clock (everything) counts" in (compared / "compare.tex").read_text().splitlines()[0]
+    assert "The clock (everything) counts" in (compared / "report.html").read_text()
+
+
+@pytest.mark.parametrize("asked", [["--charge", "paper"], ["--set", "world.charge=paper"]])
+def test_a_clock_is_asked_for_by_an_option_or_a_setting(compared: Path, asked: list[str]) -> None:
+    found = call(*words(compared, *asked))
+    assert "holds a run with other settings; allowed is a new folder, or --charge everything" in str(found.exception)
+
+
+def test_one_clock_is_asked_for_once(tmp_path: Path) -> None:
+    assert clocked({}, None) == {"world.charge": "everything"}
+    assert clocked({"world.charge": "uplink"}, None) == {"world.charge": "uplink"}
+    found = call(*words(tmp_path / "x", "--charge", "paper", "--set", "world.charge=uplink"))
+    assert "--charge: world.charge is set too" in str(found.exception)
+    found = call(*words(tmp_path / "x", "--charge", "nothing"))
+    assert "world.charge: allowed is paper, uplink or everything, not 'nothing'" in str(found.exception)
+
+
+def test_presets_of_the_paper_say_in_their_first_line_that_they_have_its_clock() -> None:
+    folder = Path(heteroselect.__file__).parent / "presets"
+    for path in folder.glob("*.toml"):
+        charge = load(path.stem).config.world.charge
+        first = path.read_text(encoding="utf-8").splitlines()[0]
+        assert ("the paper's clock" in first) == (charge == "paper"), path.name

@@ -6,7 +6,9 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from heteroselect.runs.reclock import depends, reclock
+from heteroselect.runs.folder import read_rounds, read_summary
+from heteroselect.runs.reclock import decided, depends, reclock, rewrite
+from heteroselect.runs.study import plan, read
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -60,3 +62,59 @@ def test_the_command_shows_the_seconds(runs):
     done = CliRunner().invoke(app, ["reclock", str(runs / "paper"), "--charge", "everything", "--json"])
     assert done.exit_code == 0
     assert '"ran_with": "paper"' in done.output
+
+
+@pytest.mark.parametrize("charge", CLOCKS)
+def test_a_run_is_written_as_it_would_have_been_under_another_clock(runs, tmp_path, charge):
+    rewrite(runs / "paper", tmp_path / "new", charge)
+    assert read_rounds(tmp_path / "new") == read_rounds(runs / charge)
+    assert (tmp_path / "new" / "config.toml").read_bytes() == (runs / charge / "config.toml").read_bytes()
+    assert (tmp_path / "new" / "model.safetensors").read_bytes() == (runs / charge / "model.safetensors").read_bytes()
+    mine, theirs = ({**read_summary(path), "wall_seconds": 0} for path in (tmp_path / "new", runs / charge))
+    assert mine == theirs
+    with pytest.raises(HeteroSelectError, match="already holds a run"):
+        rewrite(runs / "uplink", tmp_path / "new", charge)
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "what"),
+    [
+        ("oort", {}, "select oort"),
+        ("fedavg", {"world.deadline": 30.0}, "world.faults"),
+        ("fedavg", {"world.faults.late": 0.1}, "world.faults"),
+    ],
+)
+def test_a_run_that_depends_on_the_clock_is_not_written_anew(tmp_path, method, changes, what):
+    settings = {**SMALL, "rounds": 1, **changes}
+    assert decided(heteroselect.load("mnist", method=method, changes=settings)) == (what,)
+    heteroselect.run("mnist", method=method, settings=settings, out=tmp_path / "run")
+    with pytest.raises(HeteroSelectError, match=what):
+        rewrite(tmp_path / "run", tmp_path / "new", "everything")
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_command_writes_those_that_it_can(runs, tmp_path):
+    words = ["reclock", str(runs / "paper"), "--charge", "everything", "--out", str(tmp_path / "new")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert read_rounds(tmp_path / "new" / runs.name / "paper") == read_rounds(runs / "everything")
+
+
+def test_a_study_takes_over_what_was_run_under_another_clock(runs, tmp_path):
+    study = tmp_path / "mine.toml"
+    lines = [f'"{key}" = {value}' for key, value in SMALL.items()]
+    study.write_text("\n".join(['charge = "uplink"', "[settings]", *lines, "[[row]]", 'method = "fedavg"']))
+    out = tmp_path / "runs" / "mine"
+    (cell,) = plan(read(study), out, also=[runs / "paper"]).cells
+    assert (cell.like, cell.path, cell.done) == (runs / "paper", out / "fedavg" / "seed-42", False)
+    assert "world.charge" not in cell.changes
+    found = CliRunner().invoke(app, ["study", str(study), "--out", str(out), "--also", str(runs / "paper")])
+    assert found.exit_code == 0, found.output
+    assert read_rounds(cell.path) == read_rounds(runs / "uplink")
+    assert (
+        (out / "mine.md")
+        .read_text()
+        .splitlines()[0]
+        .endswith("The clock (uplink) counts the real payloads up, and nothing else.")
+    )
+    (same,) = plan(read(study), out, also=[runs / "uplink"]).cells
+    assert (same.like, same.path) == (None, runs / "uplink")

@@ -28,6 +28,12 @@ def compare(
     ],
     seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42,43,44,45,46",
     rounds: Rounds = None,
+    charge: Annotated[
+        str | None,
+        typer.Option(
+            help="The clock, whatever the preset's is: everything (default), uplink or paper; see world.charge."
+        ),
+    ] = None,
     set_: Changes = None,
     threads: Threads = None,
     data_dir: DataDir = None,
@@ -44,7 +50,8 @@ def compare(
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     counted = numbers("--seeds", seeds)
     path = out_dir or Path("compare") / Path(preset).stem
-    cells = grids.grid(preset, chosen, counted, changes_of(set_, data_dir, rounds=rounds), path)
+    changes = grids.clocked(changes_of(set_, data_dir, rounds=rounds), charge)
+    cells = grids.grid(preset, chosen, counted, changes, path)
     if not (path / "compare.md").exists():
         for name in ("compare.csv", "compare.json"):
             refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
@@ -52,6 +59,7 @@ def compare(
     refuse_others(path / "report.html", "--out", MARK)
     words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, counted))]
     words += [] if rounds is None else ["--rounds", str(rounds)]
+    words += [] if charge is None else ["--charge", charge]
     command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
     if not (quiet or as_json):
         for text in dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought):
@@ -108,6 +116,7 @@ def print_table(table: "Compared") -> None:
     from rich.table import Column, Table
 
     heads, *rows = table.cells()
+    out.print(table.clock(), markup=False, highlight=False, soft_wrap=True)
     for places in table.parts(out.width):
         shown = Table(*(Column(heads[place], justify="right" if place else "left") for place in places))
         for cells in rows:

@@ -8,12 +8,20 @@ from typing import Annotated
 import typer
 
 from heteroselect.cli.options import Json
-from heteroselect.cli.terminal import out
+from heteroselect.cli.terminal import out, say
+from heteroselect.errors import HeteroSelectError
 
 
 def reclock(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders of runs that have ended.")],
     charge: Annotated[str, typer.Option(help="paper, uplink or everything; see world.charge.")] = "everything",
+    out_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Also write the runs that do not depend on the clock as they would have been, to OUT/METHOD/seed-N.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show the seconds of runs as another clock charges them; nothing is run again."""
@@ -22,6 +30,12 @@ def reclock(
     from heteroselect.runs import reclock as clocks
 
     found = [clocks.reclock(folder, charge) for folder in folders]
+    for folder in folders if out_dir is not None else []:
+        assert out_dir is not None
+        try:
+            clocks.rewrite(folder, out_dir / folder.resolve().parent.name / folder.resolve().name, charge)
+        except HeteroSelectError as error:
+            say(str(error))
     if as_json:
         typer.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
         return

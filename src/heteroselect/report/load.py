@@ -66,6 +66,7 @@ class Comparison:
     left_out: tuple[str, ...]
     """sentences on folders that were found but not taken"""
     evaluated_on: str = "test"
+    clocks: tuple[str, ...] = ("paper",)
 
 
 class _Checked(BaseModel):
@@ -134,7 +135,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
     papers = {row.source: row for run in runs for row in run.paper}
     first = runs[0].summary
     notes, judged = (*left_out, *twice), str(first.get("evaluated_on", "test"))
-    return Comparison(first["dataset"], first["target"], group(runs), tuple(papers.values()), notes, judged)
+    clocks = tuple(sorted({str(run.config.get("world", {}).get("charge", "paper")) for run in runs}))
+    return Comparison(first["dataset"], first["target"], group(runs), tuple(papers.values()), notes, judged, clocks)
 
 
 def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:

@@ -16,6 +16,7 @@ from heteroselect.report.style import FONT, GRID, INK, QUIET, look
 from heteroselect.report.tables import shown
 from heteroselect.settings import PaperRow
 from heteroselect.version import __version__
+from heteroselect.world.clock import clock_sentence
 
 _SECTIONS = {
     "accuracy": (
@@ -165,6 +166,7 @@ def _lead(comparison: Comparison) -> str:
     text = f"{_count(runs, 'run')} on {comparison.dataset}, target {shown('accuracy', comparison.target)}."
     if comparison.evaluated_on != "test":
         text += f" Every accuracy is that on the {comparison.evaluated_on} examples."
+    text += f" {clock_sentence(comparison.clocks)}"
     return escape(text + " Seconds are simulated; the curves can be zoomed, and hidden by a click in their legend.")
 
 

@@ -58,6 +58,7 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
     """Our figures, and the paper's beside them where it gives any."""
     title = f"{summary['method']} on {summary['dataset']}, seed {summary['seed']}, target {summary['target']:.0%}"
     status = summary.get("status", "finished")
+    title += f", clock {summary['charge']}" if "charge" in summary else ""
     title += ", validation examples" if summary.get("evaluated_on") == "validation" else ""
     title += "" if status == "finished" else f" ({status})"
     table = Table(title=title, title_justify="left")
@@ -103,7 +104,7 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
 
 def presets_table(presets: "Mapping[str, Config]") -> Table:
     """The ready experiments."""
-    heads = ("preset", "data", "partition", "model", "method", "target", "paper's peak")
+    heads = ("preset", "data", "partition", "model", "method", "clock", "target", "paper's peak")
     table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False)
     for name, config in presets.items():
         peak = f"{config.paper[0].peak_accuracy:.2%}" if config.paper and config.paper[0].peak_accuracy else ""
@@ -113,7 +114,8 @@ def presets_table(presets: "Mapping[str, Config]") -> Table:
             "missing": f"{data.missing_classes} missing classes",
             "dirichlet": f"Dirichlet({data.dirichlet_alpha:g})",
         }.get(data.partition, data.partition)
-        table.add_row(name, data.name, detail, config.model.name, config.method_name, f"{config.target:.0%}", peak)
+        row = (name, data.name, detail, config.model.name, config.method_name, config.world.charge)
+        table.add_row(*row, f"{config.target:.0%}", peak)
     return table
 
 

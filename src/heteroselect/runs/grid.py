@@ -15,6 +15,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.api import resume, run_loaded
 from heteroselect.runs.folder import CONFIG, finished
 from heteroselect.runs.loop import Line
+from heteroselect.runs.reclock import rewrite
 from heteroselect.settings import Config, PaperRow, own
 from heteroselect.settings.config import Loaded, load
 
@@ -32,6 +33,8 @@ class Cell:
     preset: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict)
     beside: tuple[PaperRow, ...] = ()
+    like: Path | None = None
+    """the same run under another clock, where that makes no other difference"""
 
     @property
     def config(self) -> Config:
@@ -81,7 +84,20 @@ def _refuse_another(cell: Cell) -> None:
     except ValueError:
         known = None
     if known != cell.config:
-        raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings; allowed is a new folder.")
+        hint = "; allowed is a new folder"
+        if known is not None and known.world.charge != cell.config.world.charge:
+            hint += f", or --charge {known.world.charge}, which is that run's clock"
+        raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings{hint}.")
+
+
+def clocked(changes: Mapping[str, Any], charge: str | None) -> dict[str, Any]:
+    """The changes with the clock of a comparison: the one that is asked for, else `everything`. Whatever a preset has,
+    methods are compared by what they really cost."""
+    if "world.charge" not in changes:
+        return {**changes, "world.charge": charge or "everything"}
+    if charge is not None:
+        raise HeteroSelectError(f"--charge: world.charge is set too; allowed is one of the two, not {charge!r}.")
+    return dict(changes)
 
 
 def play_cell(
@@ -106,6 +122,9 @@ def play_cell(
                 warn=warn,
             ).status
         )
+    if cell.like is not None:
+        rewrite(cell.like, cell.path, cell.config.world.charge)
+        return "finished"
     return str(run_loaded(cell.loaded, out=cell.path, threads=threads, device=device, watch=watch).status)
 
 

@@ -257,6 +257,7 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
         "peak_accuracy": max((line["accuracy"] for line in evaluated), default=None),
         "final_accuracy": evaluated[-1]["accuracy"] if evaluated else None,
         "rounds_to_target": reached["round"] if reached else None,
+        "charge": config.world.charge,
         "seconds_to_target": reached["cumulative_seconds"] if reached else None,
         "megabytes_to_target": _megabytes(until, "bytes_up_paper") if reached else None,
         "wire_megabytes_to_target": _megabytes(until, "bytes_up") if reached else None,

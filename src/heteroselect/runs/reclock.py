@@ -1,4 +1,5 @@
-"""One run, three clocks: the seconds that a run would have taken under another way of charging.
+"""One run, three clocks: the seconds that a run would have taken under another way of charging; and the run as it would
+then have been written.
 
 Every round notes its seconds by each clock (`seconds_by_charge`), so that nothing has to be run again. What a method
 decides may hang on the clock, though: then its rounds are those of the clock it ran with, and `depends` names these
@@ -7,13 +8,18 @@ parts.
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import load_file
+
 from heteroselect.errors import HeteroSelectError
 from heteroselect.kinds import KINDS
-from heteroselect.runs.folder import CONFIG, read_rounds, read_summary
+from heteroselect.runs.folder import CONFIG, MODEL, RunFolder, read_rounds, read_summary
+from heteroselect.settings import Config
+from heteroselect.settings.config import to_toml
 
 Line = Mapping[str, Any]
 
@@ -69,6 +75,33 @@ def depends(method: Mapping[str, Any]) -> tuple[str, ...]:
         if by_links or table.get("ceiling", "none") != "none" or (role, table["kind"]) in _BY_LINKS:
             found.append(f"{role} {table['kind']}")
     return tuple(found)
+
+
+def decided(config: Config) -> tuple[str, ...]:
+    """Whatever in a run hangs on its clock: parts that decide by it, and a world in which answers can come too late."""
+    world = config.world
+    late = world.deadline > 0 or world.faults.late > 0 or world.faults.missing > 0
+    return (
+        *depends(config.method),
+        *(["world.faults"] if late else []),
+        *(["world.links"] if world.links != "drawn" else []),
+    )
+
+
+def rewrite(path: Path, out: Path, charge: str) -> None:
+    """Write the run in `path` into a new folder as it would have been under another clock; refused where anything in it
+    hangs on the clock, because then the rounds themselves would have been others."""
+    found, config = reclock(path, charge), Config.model_validate(tomllib.loads((path / CONFIG).read_text("utf-8")))
+    if hanging := " and ".join(decided(config)):
+        raise HeteroSelectError(f"reclock: {path} depends on the clock ({hanging}); it has to be run under {charge}.")
+    tables = config.model_copy(update={"world": config.world.model_copy(update={"charge": charge})})
+    folder, now = RunFolder.create(out, to_toml(tables)), 0.0
+    with closing(folder):
+        for line in read_rounds(path):
+            now += line["seconds_by_charge"][charge]
+            folder.add_round({**line, "seconds": line["seconds_by_charge"][charge], "cumulative_seconds": now})
+        summary = {**read_summary(path), "charge": charge, "total_seconds": now}
+        folder.finish({**summary, "seconds_to_target": found.seconds_to_target}, load_file(path / MODEL))
 
 
 _BY_LINKS = {("allocate", "flexcom"), ("allocate", "fedcg")}  # allocators are always given the links

@@ -65,6 +65,7 @@ def _row(study: str, cell: Cell, command: str) -> Row:
         "reconstruction": bool(summary.get("reconstruction")),
         "settings": dict(cell.changes),
         "seed": cell.seed,
+        "charge": cell.config.world.charge,
         "target": summary["target"],
         **{key: summary[key] for key in COPIED},
         "last_accuracy": tail(lines),

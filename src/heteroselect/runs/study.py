@@ -1,6 +1,7 @@
 """A study: a TOML file that names a preset, rows, seeds and axes to cross; and the grid of runs that it stands for.
 
     preset = "mnist"
+    charge = "everything"
     seeds = [42, 43]
     [settings]
     rounds = 50
@@ -17,6 +18,9 @@
     better = "no score, topk"
     than = "fedavg, topk"
     figure = "final_accuracy"
+
+`charge` is the clock of all rows (world.charge), everything where it is left out. A finished run that differs from a
+row in its clock alone is taken over with its seconds by the other one, where nothing in it hangs on the clock.
 
 A crossed row is named after its row and the values of the axes, as in the claim.
 
@@ -37,6 +41,7 @@ from pydantic import Field, ValidationError
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.folder import CONFIG, finished, read_summary
 from heteroselect.runs.grid import Cell
+from heteroselect.runs.reclock import decided
 from heteroselect.settings.config import flatten, load
 from heteroselect.settings.schema import Config, Group, PaperRow
 
@@ -80,6 +85,7 @@ class Study(Group):
     title: str = ""
     preset: str = "mnist"
     seeds: tuple[int, ...] = (42,)
+    charge: Literal["paper", "uplink", "everything"] = "everything"
     settings: dict[str, Any] = Field(default_factory=dict)
     cross: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     claim: tuple[ClaimTable, ...] = ()
@@ -133,10 +139,11 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
         if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
             continue
         for label, settings in _crossed(row, study.cross):
-            changes = {**flatten(study.settings), **flatten(row.settings), **settings, "seed": seed}
+            changes = {**flatten(study.settings), **flatten(row.settings), **settings}
             preset = row.preset or study.preset
             try:
-                loaded = load(preset, method=row.method, changes=changes, shared_data=len(study.row) > 1)
+                given = {"world.charge": study.charge, **changes, "seed": seed}
+                loaded = load(preset, method=row.method, changes=given, shared_data=len(study.row) > 1)
             except HeteroSelectError as error:
                 if not study.cross:
                     raise HeteroSelectError(f"study: row {label}: {error}") from error
@@ -146,8 +153,9 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
                 loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
             own = out / label.replace("/", "-") / f"seed-{seed}"
             path = next((folder for folder, config in there if _same(config, loaded.config)), own)
-            del changes["seed"]
-            cells.append(Cell(label, seed, loaded, path, preset=preset, changes=changes, beside=row.paper))
+            others = (folder for folder, config in there if _but_the_clock(config, loaded.config))
+            like = next(others, None) if path == own else None
+            cells.append(Cell(label, seed, loaded, path, None, preset, changes, row.paper, like))
     return Planned(cells, refused)
 
 
@@ -183,6 +191,12 @@ def _finished(files: Sequence[Path]) -> Iterator[tuple[Path, Config]]:
 def _same(one: Config, other: Config) -> bool:
     """Whether two configurations give the same run: all but what is only shown, and where things lie."""
     return _deciding(one) == _deciding(other)
+
+
+def _but_the_clock(one: Config, other: Config) -> bool:
+    """Whether two runs differ in their clock alone, and nothing in them hangs on it."""
+    same = one.model_copy(update={"world": one.world.model_copy(update={"charge": other.world.charge})})
+    return _same(same, other) and not decided(one)
 
 
 def _deciding(config: Config) -> dict[str, Any]:

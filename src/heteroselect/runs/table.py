@@ -21,6 +21,7 @@ from heteroselect.over_seeds import Arrivals, Interval, accuracy_at, horizon, in
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.loop import Line
+from heteroselect.world.clock import clock_sentence
 
 Summary = dict[str, Any]
 Column = tuple[str, str, Callable[["Row"], str]]
@@ -73,6 +74,7 @@ class Table:
     rows: list[Row]
     base: str
     ranked: bool
+    clocks: Sequence[str]
     budgets: dict[str, float]
     horizons: dict[str, float | None]
 
@@ -102,6 +104,10 @@ class Table:
         if width >= 320:
             return [list(range(len(groups)))]
         return [[0, *(i for i, one in enumerate(groups) if one == name)] for name in dict.fromkeys(groups[1:])]
+
+    def clock(self) -> str:
+        """By what the seconds are counted, in a sentence."""
+        return clock_sentence(self.clocks)
 
     def notes(self) -> list[str]:
         """What the figures are, in sentences."""
@@ -187,7 +193,8 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
             limit = horizons[field]
             value = Arrivals((summary[field],), (None,))
             summary[name] = None if limit is None else value.restricted(limit)
-    return Table(rows, names[0], ranked, budgets, horizons), list(found.values())
+    clocks = sorted({cell.config.world.charge for cell in cells})
+    return Table(rows, names[0], ranked, clocks, budgets, horizons), list(found.values())
 
 
 def _mean(values: Sequence[float | None]) -> float:
@@ -227,7 +234,7 @@ def markdown(table: Table, command: str) -> str:
     heads, *body = table.cells()
     lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
     lines += ["| " + " | ".join(cells) + " |" for cells in body]
-    return "\n".join([f"Made by `{command}`.", *table.notes(), "", *lines, ""])
+    return "\n".join([f"Made by `{command}`. {table.clock()}", *table.notes(), "", *lines, ""])
 
 
 def latex(table: Table) -> str:
@@ -244,7 +251,7 @@ def latex(table: Table) -> str:
     }
     head, *body = (" & ".join(cell.translate(str.maketrans(signs)) for cell in row) + r" \\" for row in table.cells())
     first, last = rf"\begin{{tabular}}{{l{'r' * (len(table.cells()[0]) - 1)}}}", r"\end{tabular}"
-    notes = [f"% {note}" for note in table.notes()]
+    notes = [f"% {note}" for note in (table.clock(), *table.notes())]
     return "\n".join([*notes, first, r"\toprule", head, r"\midrule", *body, r"\bottomrule", last, ""])
 
 

@@ -1,5 +1,6 @@
 """The clock: how many simulated seconds a round takes, by the bytes that one chooses to charge for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,26 @@ from heteroselect.world.ledger import LOSS_BYTES, Messages
 
 Charge = Literal["paper", "uplink", "everything"]
 CHARGES: tuple[Charge, ...] = ("paper", "uplink", "everything")
+
+
+COUNTED = {
+    "paper": "32 bits up for each kept value, as the paper does, and nothing else",
+    "uplink": "the real payloads up, and nothing else",
+    "everything": "downloads, real payloads, scoring and calibration, and the device time of all passes, probes and "
+    "encoding",
+}
+
+
+def clock_sentence(charges: Iterable[str]) -> str:
+    """What the seconds of a table or a page count.
+
+    >>> clock_sentence(["uplink"])
+    'The clock (uplink) counts the real payloads up, and nothing else.'
+    """
+    known = sorted(set(charges))
+    if len(known) == 1:
+        return f"The clock ({known[0]}) counts {COUNTED.get(known[0], 'what its runs say')}."
+    return f"The runs have several clocks ({', '.join(known)}), so that their seconds cannot be compared."
 
 
 @dataclass(frozen=True)
