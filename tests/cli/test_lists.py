@@ -75,7 +75,7 @@ def test_one_method_with_its_paper_its_gaps_and_its_parts(call):
     ("words", "texts"),
     [
         (["run"], ["TOML file.", "[default: mnist]"]),
-        (["compare"], ["[required]", "[default: 42]"]),
+        (["compare"], ["[required]", "[default: 42,43,44,45,46]"]),
         (["show"], ["A run folder."]),
         (["settings"], ["method.select.oort"]),
         (["flower", "deploy"], ["[default: mnist]", "--nodes"]),

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,14 @@ def test_a_figure_that_one_seed_lacks_is_no_difference_of_the_others(cell) -> No
     assert slow.figures["accuracy_at_equal_seconds"] == [0.9, None]
     assert slow.differences["accuracy_at_equal_seconds"] is None
     assert "— (1 of 2)" in table.cells()[2]
+
+
+def test_a_table_says_that_it_is_not_about_the_test_set(cell) -> None:
+    tuned = load("mnist", method="fedavg", changes={"data.validation_fraction": 0.1, "data.evaluate": "validation"})
+    cells = [cell("a", 1), cell("b", 1)]
+    assert "validation" not in " ".join(tables.make(cells)[0].notes())
+    table, _ = tables.make([replace(one, loaded=tuned) for one in cells])
+    assert "Every accuracy is on the validation examples" in " ".join(table.notes())
 
 
 def test_every_column_is_in_one_of_the_tables_of_a_terminal(cell) -> None:

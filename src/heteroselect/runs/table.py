@@ -75,6 +75,7 @@ class Table:
     base: str
     ranked: bool
     clocks: Sequence[str]
+    evaluated_on: Sequence[str]
     budgets: dict[str, float]
     horizons: dict[str, float | None]
 
@@ -120,6 +121,8 @@ class Table:
             "To the target: the median seed and the range of the seeds; a seed that never arrives counts as later than "
             "all others, and as the horizon in the restricted mean, which goes as far as all runs were watched.",
         ]
+        if self.evaluated_on != ["test"]:
+            found += [f"Every accuracy is on the {' or '.join(self.evaluated_on)} examples (data.evaluate)."]
         known = [one for row in self.rows for one in row.differences.values() if one is not None]
         if known:
             kinds = " and ".join(dict.fromkeys(one.kind for one in known if one.pairs > 1)) or "none, of a single seed"
@@ -194,7 +197,8 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
             value = Arrivals((summary[field],), (None,))
             summary[name] = None if limit is None else value.restricted(limit)
     clocks = sorted({cell.config.world.charge for cell in cells})
-    return Table(rows, names[0], ranked, clocks, budgets, horizons), list(found.values())
+    judged = sorted({cell.config.data.evaluate for cell in cells})
+    return Table(rows, names[0], ranked, clocks, judged, budgets, horizons), list(found.values())
 
 
 def _mean(values: Sequence[float | None]) -> float:
