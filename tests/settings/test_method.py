@@ -19,7 +19,7 @@ from heteroselect.kinds import KINDS
 from heteroselect.runs.folder import CONFIG, read_rounds
 from heteroselect.select import DivFL, Oort, Softmax, Uniform
 from heteroselect.settings.config import Loaded, load, to_toml
-from heteroselect.settings.method import table
+from heteroselect.settings.method import changed, table, title
 
 SMALL: dict[str, Any] = {"clients": 8, "selected": 2, "rounds": 3, "method.train.steps": 2, "method.train.batch": 8}
 
@@ -451,3 +451,21 @@ class Loose:
 
     def select(self, scores: Any, here: Any) -> Any:
         return here.cohort(np.arange(here.size))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "text"),
+    [
+        ("fedavg", {}, "fedavg"),
+        ("oort", {"select.penalty": 1.0}, "oort"),
+        ("fedavg", {"select.kind": "oort"}, "fedavg with select oort"),
+        ("fedavg", {"select.kind": "oort", "weigh.kind": "data"}, "fedavg with select oort"),
+        (
+            "heteroselect",
+            {"weigh.kind": "uniform", "server.kind": "sgd"},
+            "heteroselect with weigh uniform, server sgd",
+        ),
+    ],
+)
+def test_a_crossed_method_is_called_by_what_was_chosen(name, given, text):
+    assert title(changed(methods.get(name), given=given).table) == text

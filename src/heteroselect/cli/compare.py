@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heteroselect.cli.cross import cross
 from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Threads, changes_of, numbers
 from heteroselect.cli.report import refuse_others, write
 from heteroselect.cli.terminal import err, note, out, progress_bar, say, terminable
@@ -23,9 +24,12 @@ def compare(
     names: Annotated[
         str,
         typer.Option(
-            "--methods", help="Names with commas, or your own, FILE.py:NAME; differences are to the first one."
+            "--methods",
+            help="Names with commas, or your own, FILE.py:NAME; differences are to the first one. With --cross one "
+            "method, by default fedavg.",
+            show_default=False,
         ),
-    ],
+    ] = "",
     seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42,43,44,45,46",
     rounds: Rounds = None,
     charge: Annotated[
@@ -35,6 +39,14 @@ def compare(
         ),
     ] = None,
     set_: Changes = None,
+    crossed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cross",
+            metavar="KEY=VALUE,…",
+            help="Two times: cross two settings of one method, as in method.select.kind=uniform,oort.",
+        ),
+    ] = None,
     threads: Threads = None,
     data_dir: DataDir = None,
     out_dir: Annotated[
@@ -47,20 +59,26 @@ def compare(
     from heteroselect.runs import grid as grids
     from heteroselect.runs import table as tables
 
-    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    chosen = [name.strip() for name in names.split(",") if name.strip()] or (["fedavg"] if crossed else [])
     counted = numbers("--seeds", seeds)
-    path = out_dir or Path("compare") / Path(preset).stem
     changes = grids.clocked(changes_of(set_, data_dir, rounds=rounds), charge)
+    words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, counted))]
+    words += [] if rounds is None else ["--rounds", str(rounds)]
+    words += [] if charge is None else ["--charge", charge]
+    command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
+    if crossed:
+        path = out_dir or Path("compare") / f"{Path(preset).stem}-cross"
+        command = " ".join([command, *(word for pair in crossed for word in ("--cross", pair))])
+        grid = (preset, chosen, crossed, counted, changes, path, command)
+        cross(*grid, threads=threads, as_json=as_json, quiet=quiet)
+        return
+    path = out_dir or Path("compare") / Path(preset).stem
     cells = grids.grid(preset, chosen, counted, changes, path)
     if not (path / "compare.md").exists():
         for name in ("compare.csv", "compare.json"):
             refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
     refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
     refuse_others(path / "report.html", "--out", MARK)
-    words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, counted))]
-    words += [] if rounds is None else ["--rounds", str(rounds)]
-    words += [] if charge is None else ["--charge", charge]
-    command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
     if not (quiet or as_json):
         for text in dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought):
             note(text)
@@ -98,9 +116,9 @@ def run_cells(
                 continue
             try:
                 status = grids.play_cell(cell, threads=threads, watch=lambda _: progress.advance(task), warn=say)
-            except HeteroSelectError as error:
+            except Exception as error:  # whatever it is: the others are run all the same
                 failed.add(cell.method)
-                say(f"{name}: {error}")
+                say(f"{name}: {'' if isinstance(error, HeteroSelectError) else type(error).__name__ + ': '}{error}")
                 continue
             if status == "interrupted":
                 note(f"interrupted; the same command continues {path}.")

@@ -46,7 +46,8 @@ def draw_run(
         left.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         left.legend(frameon=False, loc="lower right")
         right.legend(frameon=False, loc="lower right")
-        figure.suptitle(f"{summary['method']} on {summary['dataset']}, seed {summary['seed']}", fontsize=10)
+        name = summary.get("title", summary["method"])
+        figure.suptitle(f"{name} on {summary['dataset']}, seed {summary['seed']}", fontsize=10)
         save(figure, path, "--figure")
 
 

@@ -248,6 +248,7 @@ def group(runs: Sequence[Run]) -> tuple[Group, ...]:
         differing = [key for key in mine if any(_differs(key, mine, rival) for rival in rivals)]
         settings = ", ".join(f"{key.removeprefix('method.')}={mine[key]}" for key in differing)
         star = "*" if any(run.summary.get("reconstruction", False) for run in same) else ""
-        label = f"{method}{star} ({settings})" if settings else f"{method}{star}"
+        name = same[0].summary.get("title", method) if len(rivals) == 1 else method  # else it is told by its settings
+        label = f"{method}{star} ({settings})" if settings else f"{name}{star}"
         found.append(Group(label, tuple(sorted(same, key=lambda run: int(run.summary["seed"])))))
     return tuple(found)

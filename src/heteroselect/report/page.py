@@ -11,8 +11,12 @@ from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, tail
 from heteroselect.report import MARK, curves, plots
 from heteroselect.report.compared import RECONSTRUCTED
 from heteroselect.report.curves import to_target
+from heteroselect.report.html import STYLE
+from heteroselect.report.html import row as _row
+from heteroselect.report.html import section as _section
+from heteroselect.report.html import table as _table
 from heteroselect.report.load import Comparison, Group
-from heteroselect.report.style import FONT, GRID, INK, QUIET, look
+from heteroselect.report.style import look
 from heteroselect.report.tables import shown
 from heteroselect.settings import PaperRow
 from heteroselect.version import __version__
@@ -101,31 +105,6 @@ for (const [name, figure] of Object.entries(figures)) {
 </html>
 """)
 
-_STYLE = Template("""
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f6f7f8; color: $ink; font: 16px/1.5 $font; }
-header, main, footer { max-width: 1180px; margin: 0 auto; padding: 0 20px; }
-header { padding-top: 36px; }
-h1 { margin: 0; font-size: 1.9rem; font-weight: 650; letter-spacing: -0.01em; }
-header p, footer { color: #5a6068; }
-section { background: white; border: 1px solid $grid; border-radius: 10px; padding: 20px 24px; margin: 20px 0; }
-h2 { margin: 0; font-size: 1.2rem; font-weight: 600; }
-.caption { margin: 4px 0 12px; color: #5a6068; font-size: 0.92rem; max-width: 78ch; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 6px 12px; border-bottom: 1px solid $grid; text-align: right; vertical-align: top; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
-th { font-weight: 600; color: #5a6068; }
-td small { display: block; white-space: nowrap; color: $quiet; }
-tr.paper td { color: #5a6068; font-style: italic; }
-.key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 8px; }
-details { border-top: 1px solid $grid; padding: 6px 0; }
-summary { cursor: pointer; }
-pre { overflow-x: auto; background: #f6f7f8; padding: 12px 14px; border-radius: 8px; font-size: 0.85rem; }
-footer { padding-bottom: 40px; font-size: 0.9rem; }
-""")
-
 
 def render(comparison: Comparison, command: str) -> str:
     """The whole page as text; `command` is what made it."""
@@ -143,7 +122,7 @@ def render(comparison: Comparison, command: str) -> str:
     return _PAGE.substitute(
         mark=MARK,
         title=escape(title),
-        style=_STYLE.substitute(ink=INK, grid=GRID, quiet=QUIET, font=FONT),
+        style=STYLE,
         lead=_lead(comparison),
         body="\n".join(body),
         footer=f"<p>Made by heteroselect {escape(__version__)} with</p><pre>{escape(command)}</pre>",
@@ -172,11 +151,6 @@ def _lead(comparison: Comparison) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _section(heading: str, caption: str, *parts: str) -> str:
-    below = f'<p class="caption">{escape(caption)}</p>' if caption else ""
-    return f"<section><h2>{escape(heading)}</h2>{below}{''.join(parts)}</section>"
 
 
 def _notes(comparison: Comparison) -> list[str]:
@@ -313,14 +287,3 @@ def _configs(comparison: Comparison) -> str:
         for run in group.runs
     ]
     return _section("Settings", "Every setting of each run; heteroselect run config.toml plays it again.", *parts)
-
-
-def _table(head: Sequence[str], rows: Sequence[str]) -> str:
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-
-
-def _row(cells: Sequence[str], kind: str = "") -> str:
-    """Of cells that are HTML already."""
-    attribute = f' class="{kind}"' if kind else ""
-    return f"<tr{attribute}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -56,7 +56,8 @@ _ROWS = {
 
 def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Table:
     """Our figures, and the paper's beside them where it gives any."""
-    title = f"{summary['method']} on {summary['dataset']}, seed {summary['seed']}, target {summary['target']:.0%}"
+    name = summary.get("title", summary["method"])
+    title = f"{name} on {summary['dataset']}, seed {summary['seed']}, target {summary['target']:.0%}"
     status = summary.get("status", "finished")
     title += f", clock {summary['charge']}" if "charge" in summary else ""
     title += ", validation examples" if summary.get("evaluated_on") == "validation" else ""

@@ -27,6 +27,7 @@ from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
 from heteroselect.settings import Config
+from heteroselect.settings.method import title
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.evaluator import Evaluator as TestSet
 from heteroselect.simulate.pool import Pool
@@ -246,6 +247,7 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
     until = lines[: reached["round"]] if reached else []
     return {
         "method": experiment.method.name,
+        "title": title(config.method),
         "reconstruction": experiment.method.name in methods.REGISTRY
         and methods.REGISTRY[experiment.method.name].reconstruction,
         "dataset": experiment.federation.name,

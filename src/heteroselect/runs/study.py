@@ -43,6 +43,7 @@ from heteroselect.runs.folder import CONFIG, finished, read_summary
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.reclock import decided
 from heteroselect.settings.config import flatten, load
+from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import Config, Group, PaperRow
 
 
@@ -155,8 +156,19 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
             path = next((folder for folder, config in there if _same(config, loaded.config)), own)
             others = (folder for folder, config in there if _but_the_clock(config, loaded.config))
             like = next(others, None) if path == own else None
-            cells.append(Cell(label, seed, loaded, path, None, preset, changes, row.paper, like))
+            if path == own:
+                _refuse_another(own, loaded.config)
+            file = row.method if is_path(row.method) else None
+            cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like))
     return Planned(cells, refused)
+
+
+def _refuse_another(folder: Path, wanted: Config) -> None:
+    """The folder of a row may hold its own run, begun or finished, and no other."""
+    if (folder / CONFIG).is_file():
+        known = _config_in(folder / CONFIG)
+        if known is None or not _same(known, wanted):
+            raise HeteroSelectError(f"--out: {folder} holds a run with other settings; allowed is a new folder.")
 
 
 def estimate(cells: Sequence[Cell]) -> tuple[list[Cell], float | None]:
@@ -181,11 +193,16 @@ def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tupl
 
 def _finished(files: Sequence[Path]) -> Iterator[tuple[Path, Config]]:
     for file in files:
-        if finished(file.parent):
-            try:
-                yield file.parent, Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-            except ValueError:  # of another version
-                continue
+        if finished(file.parent) and (found := _config_in(file)) is not None:
+            yield file.parent, found
+
+
+def _config_in(file: Path) -> Config | None:
+    """Of a run; None where another version wrote it."""
+    try:
+        return Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except ValueError:
+        return None
 
 
 def _same(one: Config, other: Config) -> bool:

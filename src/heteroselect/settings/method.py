@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
 from heteroselect.kinds import KINDS
 from heteroselect.method import Method, conflicts, kind_of, naming
@@ -63,6 +64,24 @@ def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) 
         parts[role] = _part(role, parts[role], fields, named)
     method = replace(base, **parts)
     return Chosen(method, table(method, named), brought)
+
+
+def title(written: Mapping[str, Any]) -> str:
+    """What a method that is written down is called: its name, and every kind that the published method of this name has
+    not. What such a kind brought with it is left out.
+
+    >>> title(changed(methods.get("fedavg"), given={"select.kind": "oort", "compress.kind": "stc"}).table)
+    'fedavg with select oort, compress stc'
+    """
+    name = str(written["name"])
+    if name not in methods.REGISTRY:
+        return name
+    parts = methods.get(name).parts()
+    kinds = {role: str(written[role]["kind"]) for role, part in parts if written[role]["kind"] != kind_of(part)}
+    made = [KINDS[role][kind]() for role, kind in kinds.items() if kind in KINDS[role]]
+    brought = {(other, settings["kind"]) for part in made for other, settings in getattr(part, "brings", {}).items()}
+    chosen = [f"{role} {kind}" for role, kind in kinds.items() if (role, kind) not in brought]
+    return f"{name} with {', '.join(chosen)}" if chosen else name
 
 
 def describe(role: str = "") -> Iterator[tuple[str, str, list[Setting]]]:

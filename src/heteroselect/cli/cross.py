@@ -1,0 +1,78 @@
+"""heteroselect compare --cross: one method with two settings crossed."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from heteroselect.cli.report import refuse_others
+from heteroselect.cli.terminal import note, out, say
+from heteroselect.errors import HeteroSelectError
+from heteroselect.report import MARK
+
+
+def cross(
+    preset: str,
+    names: Sequence[str],
+    pairs: Sequence[str],
+    seeds: Sequence[int],
+    changes: Mapping[str, Any],
+    path: Path,
+    command: str,
+    *,
+    threads: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Run all pairs, and write their tables, their page and their picture."""
+    from heteroselect.cli.compare import run_cells
+    from heteroselect.runs import cross as crosses
+
+    if len(names) != 1:
+        raise HeteroSelectError("--methods: allowed with --cross is one method, whose settings are crossed.")
+    found = crosses.crossing(preset, names[0], crosses.read_axes(pairs), seeds, changes, path)
+    refuse_others(path / "cross.md", "--out", crosses.MADE)
+    refuse_others(path / "cross.html", "--out", MARK)
+    if not (path / "cross.md").exists():
+        for name in ("cross.csv", "cross.json", "cross.svg", "cross.png"):  # they come and go with cross.md
+            refuse_others(path / name, "--out", MARK)
+    cells = found.all_cells
+    if not (quiet or as_json):
+        for place, reason in found.refused.items():
+            note(f"left out: {found.pair(place)}: {reason}")
+    run_cells(cells, path, threads=threads, quiet=quiet)
+    if not any(cell.done for cell in cells):
+        raise HeteroSelectError("compare: no run has come to its end.")
+    from heteroselect.report import heatmap  # Matplotlib takes a second to import
+
+    crosses.write(found, path, command)
+    heatmap.write(found, path, command)
+    if as_json:
+        typer.echo((path / "cross.json").read_text())
+    elif not quiet:
+        print_cross(found)
+        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+    left = sum(not cell.done for cell in cells)
+    if left:
+        say(f"{left} of {len(cells)} runs did not come to an end")
+        raise typer.Exit(1)
+
+
+def print_cross(found: Any) -> None:
+    """The final accuracies and the bytes of all pairs, and one sentence on how the two settings interact."""
+    from rich.table import Column, Table
+
+    from heteroselect.runs import cross as crosses
+
+    rows, columns = found.levels
+    for name in ("final_accuracy", "megabytes_up"):
+        outcome, values, effects = crosses.OUTCOMES[name], found.values(name), found.effects(name)
+        title = f"{outcome.title}, {outcome.unit} ({found.keys[0]} × {found.keys[1]})"
+        table = Table("", *(Column(column, justify="right") for column in columns), title=title, title_justify="left")
+        for a, level in enumerate(rows):
+            texts = (crosses.spread(outcome, values[a, b]) or found.missing((a, b)) for b in range(len(columns)))
+            table.add_row(level, *texts)
+        out.print(table)
+        if effects is not None:
+            out.print(crosses.interaction(outcome, effects), highlight=False)

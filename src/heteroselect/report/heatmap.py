@@ -1,0 +1,117 @@
+"""The picture and the page of a crossing: a heat map per outcome with numbers in its cells, and the effects below
+it."""
+
+import io
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps, rc_context
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+
+from heteroselect.report import MARK
+from heteroselect.report.figure import STYLE, save
+from heteroselect.report.html import page, picture, row, section, table
+from heteroselect.report.style import INK, QUIET
+from heteroselect.runs.cross import NOTE, OUTCOMES, Crossing, effect_rows, interaction, left_out, spread
+
+MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
+PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
+
+
+def draw(crossing: Crossing, names: Sequence[str]) -> Figure:
+    """A heat map for each of these outcomes, two beside each other; light is good."""
+    columns, across = len(crossing.levels[1]), min(2, len(names))
+    down = -(-len(names) // across)
+    size = across * (1.6 + 0.95 * columns), down * (1.1 + 0.5 * len(crossing.levels[0]))
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False).flat
+    for panel, name in zip(panels, names, strict=False):
+        _heat(panel, crossing, name)
+    for panel in list(panels)[len(names) :]:
+        panel.remove()
+    return figure
+
+
+def _heat(panel: Axes, crossing: Crossing, name: str) -> None:
+    outcome, values = OUTCOMES[name], crossing.values(name)
+    counts = np.isfinite(values).sum(axis=2)
+    means = np.where(counts, np.nansum(values, axis=2) / np.maximum(counts, 1), np.nan)
+    colours, scale = _colours(outcome.cost, means)
+    panel.imshow(means, cmap=colours, norm=scale, aspect="auto")
+    for a, b in np.ndindex(means.shape):
+        text, ink = spread(outcome, values[a, b], "\n± "), QUIET
+        if text:
+            red, green, blue, _ = colours(scale(means[a, b]))
+            ink = INK if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
+        first, _, rest = (text or crossing.missing((a, b))).partition("\n")
+        panel.text(b, a, first, ha="center", va="bottom" if rest else "center", color=ink, fontsize=8)
+        panel.text(b, a, rest, ha="center", va="top", color=ink, fontsize=6)
+    rows, columns = crossing.levels
+    panel.set_xticks(range(len(columns)), columns, fontsize=7)
+    panel.set_yticks(range(len(rows)), rows, fontsize=7)
+    panel.set(xlabel=crossing.keys[1], ylabel=crossing.keys[0])
+    panel.set_title(f"{outcome.title}, {outcome.unit}", fontsize=9)
+    panel.tick_params(length=0)
+    for side in panel.spines.values():
+        side.set_visible(False)
+
+
+def _colours(cost: bool, means: Any) -> tuple[Any, Any]:
+    """A scale from dark to light, which is good; costs, which differ by factors, on a logarithm."""
+    known = means[np.isfinite(means)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (1.0, 1.0)
+    by_factor = cost and low > 0
+    if low == high:  # one shade
+        low, high = (low / 2, high * 2) if by_factor else (low - 1, high + 1)
+    scale = LogNorm(low, high) if by_factor else Normalize(low, high)
+    colours = colormaps["viridis_r" if cost else "viridis"]
+    return colours, scale
+
+
+def svg(crossing: Crossing, names: Sequence[str]) -> bytes:
+    """The picture as bytes, the same for the same runs."""
+    content = io.BytesIO()
+    with rc_context(STYLE):
+        draw(crossing, names).savefig(content, format="svg", metadata={"Date": None, "Creator": MARK})
+    return content.getvalue()
+
+
+def render(crossing: Crossing, command: str) -> str:
+    """The whole page."""
+    keys, counts = crossing.keys, [len(levels) for levels in crossing.levels]
+    title = f"{crossing.base}: {keys[0]} × {keys[1]}"
+    lead = (
+        f"{counts[0]} × {counts[1]} pairs, {len(crossing.runs)} runs with the seeds "
+        f"{', '.join(map(str, crossing.seeds))}. {NOTE}"
+    )
+    sections = []
+    missing = left_out(crossing)
+    if missing:
+        items = "".join(f"<li>{escape(line)}</li>" for line in missing)
+        sections.append(section("Pairs without a result", "", f"<ul>{items}</ul>"))
+    for name, outcome in OUTCOMES.items():
+        effects = crossing.effects(name)
+        heading = f"{outcome.title}, {outcome.unit}"
+        parts = [picture(svg(crossing, [name]), f"heat map: {heading}")]
+        if effects is None:
+            parts.append('<p class="caption">Not every run has this figure, so that no effects are given.</p>')
+        else:
+            body = [row([escape(cell) for cell in line]) for line in effect_rows(crossing, name, effects)]
+            parts.append(f"<p>{escape(interaction(outcome, effects))}</p>")
+            parts.append(table(["setting", "value", "effect"], body))
+        caption = "The mean of the last five evaluations." if name == "final_accuracy" else ""
+        sections.append(section(heading, caption, *parts))
+    return page(title, lead, sections, command)
+
+
+def write(crossing: Crossing, out: Path, command: str) -> None:
+    """The page, and one picture of the main outcomes as SVG and PNG."""
+    (out / PAGE).write_text(render(crossing, command), encoding="utf-8")
+    for name in FIGURES:
+        with rc_context(STYLE):
+            save(draw(crossing, MAIN), out / name, "--out")

@@ -1,0 +1,137 @@
+"""Crossing: pairs of two settings, what is refused before the first run, and what is written."""
+
+import csv
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from heteroselect.runs import cross as crosses
+from heteroselect.runs import grid as grids
+from heteroselect.runs.folder import read_rounds, read_summary
+
+SMALL = {"clients": 8, "selected": 3, "rounds": 2, "method.train.steps": 2, "target": 0.1}
+AXES = ("--cross", "method.compress.kind=topk,drive", "--cross", "method.memory.kind=none,error")
+
+
+def call(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def words(out: Path, *more: str) -> list[object]:
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    return ["compare", "mnist", "--seeds", "1,2", "--out", out, *sets, *more]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        (["method.select.kind=uniform,oort"], "two settings"),
+        (["method.select.kind=uniform,oort", "rounds"], "two or more values"),
+        (["method.select.kind=uniform,oort", "rounds=3"], "two or more values"),
+        (["method.select.kind=uniform,oort", "rounds=3,3"], "two or more values"),
+        (["rounds=3,4", "rounds=5,6"], "two settings"),
+    ],
+)
+def test_axes_that_cannot_be_understood(pairs: list[str], sentence: str) -> None:
+    with pytest.raises(HeteroSelectError, match=sentence):
+        crosses.read_axes(pairs)
+
+
+def test_axes_are_read_as_settings_are() -> None:
+    axes = crosses.read_axes(["method.select.kind=uniform,oort", "method.allocate.average=0.1, 1"])
+    assert axes == {"method.select.kind": ("uniform", "oort"), "method.allocate.average": (0.1, 1)}
+
+
+def test_a_pair_that_cannot_work_is_refused_and_a_value_that_never_works_is_an_error(tmp_path: Path) -> None:
+    axes = crosses.read_axes([AXES[1], AXES[3]])
+    found = crosses.crossing("mnist", "fedavg", axes, [2, 1], {}, tmp_path)
+    assert list(found.refused) == [(1, 1)]
+    assert "memory none only" in found.refused[1, 1]
+    assert [cell.method for cell in found.all_cells[:3]] == [
+        "fedavg, topk, none",
+        "fedavg, topk, error",
+        "fedavg, drive, none",
+    ]
+    wrong = {"method.compress.kind": ("topk", "dirve"), "method.memory.kind": ("none", "error")}
+    with pytest.raises(HeteroSelectError, match=r"compress.kind=dirve works with no value .*allowed are none"):
+        crosses.crossing("mnist", "fedavg", wrong, [1], {}, tmp_path)
+
+
+@pytest.mark.slow
+def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = grids.play_cell
+
+    def fails(cell: grids.Cell, **more):
+        if cell.method == "fedavg, topk, error" and cell.seed == 2:
+            raise ZeroDivisionError("as a part of one's own may")
+        return played(cell, **more)
+
+    monkeypatch.setattr(grids, "play_cell", fails)
+    out = tmp_path / "out"
+    found = call(*words(out, *AXES))
+    assert found.exit_code == 1, found.output
+    assert "left out: compress drive and memory error" in found.output
+    assert "1 of 6 runs did not come to an end" in found.output
+    with (out / "cross.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [line["status"] for line in lines] == ["finished"] * 3 + ["failed"] + ["finished"] * 2 + ["refused"]
+    page = (out / "cross.html").read_text()
+    for text in ("memory none only", "no result with seed 2", "data:image/svg+xml;base64,", "too few to tell"):
+        assert text in page
+    assert "<script" not in page
+    monkeypatch.setattr(grids, "play_cell", played)
+    stamps = {path: path.stat().st_mtime_ns for path in out.rglob("summary.json")}
+    again = call(*words(out, *AXES, "--json"))
+    assert again.exit_code == 0, again.output
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items()), "nothing is run twice"
+    content = json.loads(again.stdout)
+    assert "memory none only" in content["refused"]["compress drive and memory error"]
+    folder = out / "fedavg, drive, none" / "seed-2"
+    summary, rounds = read_summary(folder), read_rounds(folder)
+    cell = {name: np.array(one["values"], float)[1, 0, 1] for name, one in content["outcomes"].items()}
+    assert cell["final_accuracy"] == pytest.approx(np.mean([line["accuracy"] for line in rounds]))
+    assert cell["megabytes_up"] == pytest.approx(sum(line["bytes_up"] for line in rounds) / 1e6)
+    kinds = ("up", "down", "scoring", "calibration")
+    assert cell["megabytes"] == pytest.approx(sum(line[f"bytes_{kind}"] for line in rounds for kind in kinds) / 1e6)
+    assert summary["title"] == "fedavg with compress drive"
+    other = call(*words(out, *AXES, "--set", "method.train.steps=3"))
+    assert "holds a run with other settings" in str(other.exception), "and nobody's result is taken for another's"
+
+
+def test_one_method_is_crossed(tmp_path: Path) -> None:
+    found = call(*words(tmp_path / "x", *AXES, "--methods", "fedavg,oort"))
+    assert "allowed with --cross is one method" in str(found.exception)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "cross.md").write_text("mine")
+    assert "no report" in str(call(*words(tmp_path / "mine", *AXES)).exception)
+
+
+def test_costs_are_taken_apart_by_factors() -> None:
+    """A codec that halves the bytes of both selectors does not interact with them."""
+
+    class Given(crosses.Crossing):
+        def values(self, outcome: str) -> np.ndarray:
+            return np.array([[[8.0], [4.0]], [[2.0], [1.0]]])
+
+        runs: ClassVar = {(0, 0, 0): dict.fromkeys(crosses.OUTCOMES, 1.0)}
+
+    found = Given("fedavg", {"a": (1, 2), "b": (1, 2)}, (1,), {})
+    effects = found.effects("megabytes_up")
+    assert effects is not None
+    assert effects.interaction is not None
+    assert effects.interaction.value == pytest.approx(0, abs=1e-12)
+    outcome = crosses.OUTCOMES["megabytes_up"]
+    assert [outcome.effect(one.value) for one in (*effects.rows, *effects.columns)] == [
+        "× 2", "× 0.5", "× 1.41", "× 0.707",
+    ]  # fmt: skip
+    assert crosses.interaction(outcome, effects) == "Interaction (root mean square over pairs): × 1."
+    additive = found.effects("final_accuracy")
+    assert additive is not None
+    assert additive.interaction is not None
+    assert additive.interaction.value == pytest.approx(0.75)
