@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
 
-.PHONY: help run test test-network flower check studies results compare cross lean theory screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
+.PHONY: help run test test-network flower check studies results compare cross tune lean theory screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -17,6 +17,7 @@ help:
 	@echo "make results  rewrite docs/results.md and the README's tables from what the studies left"
 	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
 	@echo "make cross    play five selectors with five compressors, five seeds each, and rewrite docs/results/cross (125 runs)"
+	@echo "make tune     tune the methods of make compare with 12 trials each, into tuned/mnist, then compare them tuned (half an hour and more)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
 	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
@@ -64,6 +65,9 @@ compare: $(VENV)/.installed
 
 cross: $(VENV)/.installed
 	$(BIN)/python studies/cross_methods.py
+
+tune: $(VENV)/.installed
+	$(BIN)/python studies/tune_methods.py
 
 lean: $(VENV)/.installed
 	$(BIN)/python studies/lean.py

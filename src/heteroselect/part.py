@@ -45,11 +45,31 @@ def setting(
     ge: float | None = None,
     lt: float | None = None,
     le: float | None = None,
+    tune: tuple[float, float, Literal["linear", "log"]] | None = None,
 ) -> T:
-    """A field of a part: its default, one sentence, and its bounds."""
+    """A field of a part: its default, one sentence, its bounds, and where it is worth tuning the range to look in."""
     bounds = {"gt": gt, "ge": ge, "lt": lt, "le": le}
-    metadata = {"meaning": meaning, "bounds": {name: bound for name, bound in bounds.items() if bound is not None}}
-    return field(default=default, metadata=metadata)
+    known = {name: bound for name, bound in bounds.items() if bound is not None}
+    return field(default=default, metadata={"meaning": meaning, "bounds": known, "tune": tune and Range(*tune)})
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where the good values of a setting may be expected, whatever the data."""
+
+    low: float
+    high: float
+    scale: Literal["linear", "log"]
+
+    def at(self, share: float) -> float:
+        """The value at this share of the way from low to high, to three digits.
+
+        >>> Range(0.01, 1, "log").at(0.5), Range(0, 5, "linear").at(0.5)
+        (0.1, 2.5)
+        """
+        if self.scale == "linear":
+            return float(f"{self.low + share * (self.high - self.low):.3g}")
+        return float(f"{self.low * (self.high / self.low) ** share:.3g}")
 
 
 @dataclass(frozen=True)
@@ -61,6 +81,7 @@ class Declared:
     default: Any
     meaning: str
     bounds: dict[str, float]
+    tune: Range | None = None
 
     @property
     def allowed(self) -> str:
@@ -106,6 +127,7 @@ def declared(kind: type) -> dict[str, Declared]:
             one.default,
             one.metadata.get("meaning", ""),
             dict(one.metadata.get("bounds", {})),
+            one.metadata.get("tune"),
         )
         for one in fields(kind)
         if one.init and _simple(hints[one.name])

@@ -23,7 +23,7 @@ class Majority:
     kind: ClassVar[str] = "majority"
     brings: ClassVar[Brings] = {"compress": {"kind": "sign", "scale": "step"}, "weigh": {"kind": "uniform"}}
 
-    rate: float = setting(0.01, "how far each coordinate moves per round", gt=0)
+    rate: float = setting(0.01, "how far each coordinate moves per round", gt=0, tune=(5e-4, 0.05, "log"))
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         largest = np.abs(aggregate).max(initial=0.0)

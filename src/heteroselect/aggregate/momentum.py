@@ -16,7 +16,7 @@ class ServerSGD:
 
     kind: ClassVar[str] = "sgd"
 
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         return {}, _scaled(self.rate, aggregate)
@@ -28,8 +28,8 @@ class ServerMomentum:
 
     kind: ClassVar[str] = "momentum"
 
-    momentum: float = setting(0.5, "β_s of the server (eq. 14)", ge=0, lt=1)
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
+    momentum: float = setting(0.5, "β_s of the server (eq. 14)", ge=0, lt=1, tune=(0.1, 0.95, "linear"))
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         momentum = _carried(state, self.momentum, aggregate)
@@ -48,8 +48,14 @@ class LookAhead:
 
     kind: ClassVar[str] = "look-ahead"
 
-    momentum: float = setting(0.85, "λ: what is left of the sum each round, and how far clients look ahead", ge=0, lt=1)
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
+    momentum: float = setting(
+        0.85,
+        "λ: what is left of the sum each round, and how far clients look ahead",
+        ge=0,
+        lt=1,
+        tune=(0.1, 0.95, "linear"),
+    )
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         momentum = _carried(state, self.momentum, aggregate)
@@ -66,7 +72,7 @@ class Running:
     brings: ClassVar[Brings] = {"memory": {"kind": "ef21"}, "weigh": {"kind": "everybody"}}
     requires: ClassVar[Requires] = {"memory": ("ef21",), "weigh": ("everybody",)}
 
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0)
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         known = state["reference"] + aggregate if "reference" in state else aggregate

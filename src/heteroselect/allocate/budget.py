@@ -19,7 +19,7 @@ class Schedule:
     The base of allocators that share out such a budget: its fields are settings of theirs.
     """
 
-    average: float = setting(0.2, "θ_avg of eq. 7", gt=0, le=1)
+    average: float = setting(0.2, "θ_avg of eq. 7", gt=0, le=1, tune=(0.005, 0.5, "log"))
     amplitude: float = setting(0.4, "α_cos of eq. 7", ge=0, le=1)
     floor: float = setting(0.08, "θ_floor of eq. 7", gt=0, le=1)
     warmup: Literal["full", "allocated", "ramp"] = setting(

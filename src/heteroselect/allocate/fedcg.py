@@ -11,6 +11,7 @@ client j hurts.
 """
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,8 +33,15 @@ class FedCG:
     needs: ClassVar[frozenset[str]] = frozenset({"reports"})
     brings: ClassVar[Brings] = {**SPARSE, "select": {"kind": "fedcg"}}
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+    tuned_with: ClassVar[Mapping[str, tuple[str, ...]]] = {"average": ("select.average",)}
 
-    average: float = setting(0.2, "mean density of the cohort, weighted by how much compression hurts", gt=0, le=1)
+    average: float = setting(
+        0.2,
+        "mean density of the cohort, weighted by how much compression hurts",
+        gt=0,
+        le=1,
+        tune=(0.005, 0.5, "log"),
+    )
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
 
     def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:

@@ -29,7 +29,9 @@ class FlexCom:
     brings: ClassVar[Brings] = {**SPARSE, "memory": {"kind": "error", "decay": "static", "static": 1.0}}
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
-    average: float = setting(0.2, "mean density of the cohort, where rounds is none", gt=0, le=1)
+    average: float = setting(
+        0.2, "mean density of the cohort, where rounds is none", gt=0, le=1, tune=(0.005, 0.5, "log")
+    )
     rounds: float | None = setting(
         None, "A in units of Σb; none takes the A for which the cohort sends average: all give the same √(b/c)", ge=0
     )

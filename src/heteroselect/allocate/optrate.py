@@ -34,7 +34,7 @@ class OptRate:
     brings: ClassVar[Brings] = SPARSE
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
-    average: float = setting(0.2, "mean density of all rounds", gt=0, le=1)
+    average: float = setting(0.2, "mean density of all rounds", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "lowest density of a round", gt=0, le=1)
     decay: float = setting(5.0, "c: how fast the loss of compression falls with the density", gt=0)
     importance: Literal["constant", "late"] = setting(

@@ -16,6 +16,7 @@ from heteroselect.cli.run import resume, run
 from heteroselect.cli.show import show
 from heteroselect.cli.study import study
 from heteroselect.cli.terminal import err
+from heteroselect.cli.tune import tune
 from heteroselect.errors import HeteroSelectError
 from heteroselect.version import __version__
 
@@ -28,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for function in (
-    run, resume, show, compare, study, report, reclock, replay, compare_log, data, presets, settings, methods,
+    run, resume, show, compare, tune, study, report, reclock, replay, compare_log, data, presets, settings, methods,
 ):  # fmt: skip
     app.command(cls=Command)(function)
 app.add_typer(typer.Typer(cls=Flower, help="Run on Flower, in its simulation or deployed."), name="flower")

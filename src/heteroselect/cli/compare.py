@@ -18,6 +18,25 @@ if TYPE_CHECKING:
     from heteroselect.runs.grid import Cell
     from heteroselect.runs.table import Table as Compared
 
+Charge = Annotated[
+    str | None,
+    typer.Option(help="The clock, whatever the preset's is: everything (default), uplink or paper; see world.charge."),
+]
+Crossed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cross",
+        metavar="KEY=VALUE,…",
+        help="Two times: cross two settings of one method, as in method.select.kind=uniform,oort.",
+    ),
+]
+Tuned = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Each method with the settings that `heteroselect tune` found and left in this folder."
+    ),
+]
+
 
 def compare(
     preset: Preset,
@@ -32,21 +51,10 @@ def compare(
     ] = "",
     seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42,43,44,45,46",
     rounds: Rounds = None,
-    charge: Annotated[
-        str | None,
-        typer.Option(
-            help="The clock, whatever the preset's is: everything (default), uplink or paper; see world.charge."
-        ),
-    ] = None,
+    charge: Charge = None,
     set_: Changes = None,
-    crossed: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cross",
-            metavar="KEY=VALUE,…",
-            help="Two times: cross two settings of one method, as in method.select.kind=uniform,oort.",
-        ),
-    ] = None,
+    crossed: Crossed = None,
+    tuned: Tuned = None,
     threads: Threads = None,
     data_dir: DataDir = None,
     out_dir: Annotated[
@@ -58,6 +66,7 @@ def compare(
     """Run several methods under one clock and compare them."""
     from heteroselect.runs import grid as grids
     from heteroselect.runs import table as tables
+    from heteroselect.runs.tune import read as read_tuned
 
     chosen = [name.strip() for name in names.split(",") if name.strip()] or (["fedavg"] if crossed else [])
     counted = numbers("--seeds", seeds)
@@ -65,15 +74,21 @@ def compare(
     words = ["heteroselect", "compare", preset, "--methods", ",".join(chosen), "--seeds", ",".join(map(str, counted))]
     words += [] if rounds is None else ["--rounds", str(rounds)]
     words += [] if charge is None else ["--charge", charge]
+    words += [] if tuned is None else ["--tuned", str(tuned)]
     command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
     if crossed:
+        if tuned is not None:
+            raise HeteroSelectError(
+                "--tuned: settings are tuned for a whole method; allowed is only one of it and --cross."
+            )
         path = out_dir or Path("compare") / f"{Path(preset).stem}-cross"
         command = " ".join([command, *(word for pair in crossed for word in ("--cross", pair))])
         grid = (preset, chosen, crossed, counted, changes, path, command)
         cross(*grid, threads=threads, as_json=as_json, quiet=quiet)
         return
     path = out_dir or Path("compare") / Path(preset).stem
-    cells = grids.grid(preset, chosen, counted, changes, path)
+    found = None if tuned is None else read_tuned(tuned, chosen, counted)
+    cells = grids.grid(preset, chosen, counted, changes, path, found)
     if not (path / "compare.md").exists():
         for name in ("compare.csv", "compare.json"):
             refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md

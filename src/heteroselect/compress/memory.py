@@ -116,7 +116,9 @@ class MomentumMemory:
     kind: ClassVar[str] = "momentum"
     keeps: ClassVar[bool] = True
 
-    momentum: float = setting(0.9, "m of the pair; 0 is a plain error memory without decay", ge=0, lt=1)
+    momentum: float = setting(
+        0.9, "m of the pair; 0 is a plain error memory without decay", ge=0, lt=1, tune=(0.1, 0.95, "linear")
+    )
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""

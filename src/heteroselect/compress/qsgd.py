@@ -28,7 +28,7 @@ class QSGD:
     uses_density: ClassVar[bool] = False
     brings: ClassVar[Brings] = {"memory": FORGETS}
 
-    levels: int = setting(4, "s, levels on either side of zero", ge=1, le=MOST_STEPS // 2)
+    levels: int = setting(4, "s, levels on either side of zero", ge=1, le=MOST_STEPS // 2, tune=(1, 20, "log"))
     bucket: int = setting(512, "coordinates that share a norm", ge=1)
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from heteroselect.report import MARK
 from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, picture, row, section, table
 from heteroselect.report.style import INK, QUIET
-from heteroselect.runs.cross import NOTE, OUTCOMES, Crossing, effect_rows, interaction, left_out, spread
+from heteroselect.runs.cross import NOTE, OUTCOMES, Crossing, brought, effect_rows, interaction, left_out, spread
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -106,6 +106,9 @@ def render(crossing: Crossing, command: str) -> str:
             parts.append(table(["setting", "value", "effect"], body))
         caption = "The mean of the last five evaluations." if name == "final_accuracy" else ""
         sections.append(section(heading, caption, *parts))
+    if brought(crossing):
+        items = "".join(f"<li>{escape(line)}</li>" for line in brought(crossing))
+        sections.append(section("What came with the values", "", f"<ul>{items}</ul>"))
     return page(title, lead, sections, command)
 
 

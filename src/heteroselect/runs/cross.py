@@ -20,11 +20,11 @@ import numpy as np
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import write_whole
+from heteroselect.over_seeds import tail
 from heteroselect.runs.effects import Effects, Estimate, Floats, decompose
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.loop import KINDS_OF_BYTES, Line
-from heteroselect.runs.results import tail
 from heteroselect.runs.study import Planned, RowTable, Study, plan
 from heteroselect.settings.config import parse_changes
 
@@ -236,6 +236,11 @@ def effect_rows(crossing: Crossing, outcome: str, effects: Effects) -> list[list
     return rows
 
 
+def brought(crossing: Crossing) -> list[str]:
+    """What the values brought to other roles, in the words of `run`."""
+    return list(dict.fromkeys(text for cell in crossing.all_cells for text in cell.loaded.brought))
+
+
 def left_out(crossing: Crossing) -> list[str]:
     """A sentence for each pair that was refused, and each run that did not come to its end."""
     lines = [f"{crossing.pair(place)}: refused: {reason}" for place, reason in crossing.refused.items()]
@@ -267,6 +272,8 @@ def markdown(crossing: Crossing, command: str) -> str:
         if effects is not None:
             parts.append(_table(["setting", "value", "effect"], effect_rows(crossing, name, effects)))
             parts.append(interaction(outcome, effects))
+    if brought(crossing):
+        parts += ["## What came with the values", "\n".join(f"- {line}" for line in brought(crossing))]
     missing = left_out(crossing)
     parts += ["## Pairs without a result", "\n".join(f"- {line}" for line in missing)] if missing else []
     return "\n\n".join(parts) + "\n"

@@ -51,9 +51,10 @@ def grid(
     seeds: Sequence[int],
     changes: Mapping[str, Any],
     out: Path,
+    tuned: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Cell]:
     """All runs, seed by seed, so that a grid that is broken off has compared everybody on the seeds it has. A name may
-    be that of a file, FILE.py:NAME."""
+    be that of a file, FILE.py:NAME; `tuned` has settings of single methods, by these names."""
     if not names or len(set(names)) < len(names):
         raise HeteroSelectError("--methods: allowed are one or more names, each once.")
     if not seeds or len(set(seeds)) < len(seeds):
@@ -63,18 +64,19 @@ def grid(
     cells = []
     for seed in seeds:
         for name in names:
-            loaded = load(preset, method=name, changes={**changes, "seed": seed}, shared_data=True)
+            mine = {**(tuned or {}).get(name, {}), **changes, "seed": seed}
+            loaded = load(preset, method=name, changes=mine, shared_data=True)
             called = loaded.method.name
             file = name if own.is_path(name) else None
             cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file))
     if len({cell.method for cell in cells}) < len(names):
         raise HeteroSelectError("--methods: two of them have one name; allowed is another name for each of your own.")
     for cell in cells:
-        _refuse_another(cell)
+        refuse_another(cell)
     return cells
 
 
-def _refuse_another(cell: Cell) -> None:
+def refuse_another(cell: Cell) -> None:
     """A folder of the grid may hold this very run, and no other."""
     file = cell.path / CONFIG
     if not file.is_file():

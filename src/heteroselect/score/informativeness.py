@@ -50,10 +50,17 @@ class Informativeness:
         "all",
         "whose loss counts: everybody's, asked each round (the paper); that of some at random; that last reported",
     )
-    candidates: int = setting(20, "how many are asked, and may be selected, in mode candidates", ge=1)
+    candidates: int = setting(
+        20, "how many are asked, and may be selected, in mode candidates", ge=1, tune=(10, 60, "log")
+    )
     candidates_by_size: bool = setting(False, "draw them by the examples they have instead of evenly")
     consensus_keep: float = setting(0.9, "what the running average of the aggregates keeps each round", ge=0, lt=1)
     sketch: int = setting(0, SKETCH, ge=0)
+
+    @property
+    def untuned(self) -> frozenset[str]:
+        """Where everybody is asked, how many are asked changes nothing."""
+        return frozenset() if self.mode == "candidates" else frozenset({"candidates"})
 
     @property
     def needs(self) -> frozenset[str]:

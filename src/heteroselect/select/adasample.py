@@ -26,7 +26,7 @@ class AdaSample:
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
     brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
-    ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0)
+    ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))
     cold: Literal["uniform", "average"] = setting(
         "average", "until everybody has reported: draw uniformly, or count a client without a report as an average one"
     )

@@ -22,7 +22,7 @@ class FedCS:
     kind: ClassVar[str] = "fedcs"
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
 
-    deadline: float = setting(180.0, "seconds that the round may take", gt=0)
+    deadline: float = setting(180.0, "seconds that the round may take", gt=0, tune=(20, 500, "log"))
     uploads: Literal["sequential", "parallel"] = setting(
         "parallel", "uploads share one link one after the other (the paper), or each client has its own"
     )

@@ -33,7 +33,7 @@ class Oort:
     explore: float = setting(0.9, "share of a cohort that is new, in the first round", ge=0, le=1)
     explore_decay: float = setting(0.98, "what is left of that share after each round", ge=0, le=1)
     explore_minimum: float = setting(0.2, "what that share never falls below", ge=0, le=1)
-    penalty: float = setting(2.0, "α: how much the slow are penalised, (T/t)^α", ge=0)
+    penalty: float = setting(2.0, "α: how much the slow are penalised, (T/t)^α", ge=0, tune=(0, 5, "linear"))
     bonus: float = setting(0.1, "weight of the bonus for a utility from long ago", ge=0)
     clip: float = setting(95.0, "percentile that utilities are cut at, so that no outlier takes all", ge=0, le=100)
     cut: float = setting(0.95, "c: clients worth more than c times the last one taken have a chance too", ge=0, le=1)

@@ -18,7 +18,7 @@ class Softmax:
     needs: ClassVar[frozenset[str]] = frozenset({"scores"})
     brings: ClassVar[Brings] = {"score": {"kind": "informativeness"}}
 
-    temperature: float = setting(1.0, "τ₀ of the softmax (eq. 6)", gt=0)
+    temperature: float = setting(1.0, "τ₀ of the softmax (eq. 6)", gt=0, tune=(0.1, 10, "log"))
     decay: float = setting(0.5, "share of τ₀ lost by round T", ge=0, lt=1)
 
     def tau(self, moment: Moment) -> float:

@@ -29,7 +29,7 @@ class FedSOL(Local):
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(0.0, "norm bound of the task's gradient; 0 does not clip", ge=0)
-    rho: float = setting(1.0, "ρ, how far from y the gradient is taken; 0 is SGD", ge=0)
+    rho: float = setting(1.0, "ρ, how far from y the gradient is taken; 0 is SGD", ge=0, tune=(0.1, 10, "log"))
     adaptive: bool = setting(True, "further where a parameter has moved; false takes a smaller ρ")
     temperature: float = setting(3.0, "T that both models' outputs are divided by", gt=0)
 

@@ -17,7 +17,7 @@ class SharedRate:
     kind: ClassVar[str] = "shared"
     carries: ClassVar[tuple[str, ...]] = ("start", "decay")
 
-    start: float = setting(0.05, "η₀ of eq. 12", gt=0)
+    start: float = setting(0.05, "η₀ of eq. 12", gt=0, tune=(0.005, 0.5, "log"))
     decay: float = setting(0.5, "share of η₀ lost by round T", ge=0, le=1)
 
     def eta(self, moment: Moment) -> float:

@@ -19,7 +19,7 @@ class SGD(Local):
     rows: ClassVar[bool] = True
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
-    proximal: float = setting(0.0, "μ, the pull to the global model (FedProx)", ge=0)
+    proximal: float = setting(0.0, "μ, the pull to the global model (FedProx)", ge=0, tune=(0.001, 1, "log"))
     clip: float = setting(2.0, "norm bound of task plus proximal gradient; 0 does not clip", ge=0)
 
     def run(self, model: Trainable, job: Job) -> Trained:
