@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from heteroselect import methods
-from heteroselect.aggregate import ByData
-from heteroselect.allocate import All, ScoreShare, UniformShare
+from heteroselect.aggregate import ByData, ByVariance
+from heteroselect.allocate import All, Deadline, ScoreShare, UniformShare
 from heteroselect.client import Client, Task
-from heteroselect.compress import ErrorMemory, TopK
+from heteroselect.compress import Drive, ErrorMemory, NoMemory, TopK
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import decode, encode
 from heteroselect.data.examples import Examples
@@ -30,7 +30,7 @@ from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.pool import Pool
 from heteroselect.streams import Streams
-from heteroselect.train import SGD
+from heteroselect.train import SGD, DeviceSteps
 from heteroselect.world import (
     Availability,
     DrawnWorld,
@@ -586,6 +586,19 @@ def test_two_passes_enter_the_ceiling():
     expected = [2.0 * left / (SIZE * (32 + 3.6096)) for left in (10, 5)]
     assert found[0] == pytest.approx([expected[0]] * 3, rel=1e-4)
     assert found[1] == pytest.approx([expected[1]] * 3, rel=1e-4)
+
+
+def test_an_allocator_and_a_weigher_know_the_steps_that_are_ordered_and_the_variance():
+    # by device 100, 50 and 33 steps take 10, 10 and 9.9 s, so that the last may send for 0.1 s longer; with links of
+    # 128 bit/s θ·32·4 bits take θ seconds: θ = 0.2 − 1/30, 0.2 − 1/30 and 0.2 + 2/30
+    world = DrawnWorld(Links(128e-6, 128e-6), GivenDevices(STEP_SECONDS))
+    parts = {"allocate": Deadline(), "work": DeviceSteps(), "compress": Drive(), "memory": NoMemory()}
+    played, engine = play(world=world, weigh=ByVariance(), order=(0, 1, 2), **parts)
+    assert [order.steps for order in engine.orders] == [100, 50, 33]
+    assert played.record.densities == pytest.approx([1 / 6, 1 / 6, 4 / 15])
+    # with a spread of 1 a weight follows the density
+    assert played.record.weights == pytest.approx(np.array([1 / 6, 1 / 6, 4 / 15]) / 0.6)
+    assert played.record.seconds == pytest.approx(10 + 1 / 6)
 
 
 def test_two_passes_enter_the_time_budget():

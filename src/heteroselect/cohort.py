@@ -30,6 +30,8 @@ class Cohort:
     state: Kept = field(default_factory=dict)
     steps: Counts | None = None
     """Local steps of each, once they are ordered."""
+    variances: Reals | None = None
+    """How far off each upload is on average, relative to its squared length, where the compressor knows it."""
 
     def only(self, places: Counts) -> "Cohort":
         """Those at some places of `ids`. They stand for the others too: the shares keep their sum."""
@@ -37,8 +39,14 @@ class Cohort:
         if self.share is not None:
             share, present = self.share[places], self.share[places].sum()
             share = share * (self.share.sum() / present) if present > 0 else share
-        steps = None if self.steps is None else self.steps[places]
-        return replace(self, ids=self.ids[places], inclusion=self.inclusion[places], share=share, steps=steps)
+        return replace(
+            self,
+            ids=self.ids[places],
+            inclusion=self.inclusion[places],
+            share=share,
+            steps=None if self.steps is None else self.steps[places],
+            variances=None if self.variances is None else self.variances[places],
+        )
 
 
 @dataclass(frozen=True)

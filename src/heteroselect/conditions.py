@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,15 @@ class Transfers(Protocol):
 
     def up_seconds(self, client: int, bits: float, start: float) -> float: ...
     def down_seconds(self, client: int, bits: float, start: float) -> float: ...
+
+
+@runtime_checkable
+class Coder(Protocol):
+    """A compressor that is right on average and knows how far off it is: E‖x̂ − x‖² = variance(θ)·‖x‖² at the density θ,
+    falling with θ and convex. One with few-bit values of its own may say in `wire_bits` what a coordinate takes at
+    θ = 1; at a lower density it takes as much less."""
+
+    def variance(self, density: float) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,10 @@ class Conditions:
     real_bits: int | None = None
     """Bits of a value where the ceiling counts real ones, position included; None counts as the paper does."""
     budget_seconds: float = 0.0
+    own_passes: Reals | None = None
+    """Passes of each client, once its steps are ordered; None: `passes`."""
+    coder: Coder | None = None
+    """The compressor, where it is one."""
 
     def only(self, ids: Counts) -> "Conditions":
         """Those of some clients, in that order, as a part of a method may know them: without what comes later
@@ -56,12 +69,18 @@ class Conditions:
             changes=math.inf,
             leaves=None,
             transfers=None,
+            own_passes=None if self.own_passes is None else self.own_passes[ids],
         )
 
     @property
     def computing(self) -> Reals:
-        """Seconds of local training."""
+        """Seconds of local training, where everybody is asked for as many passes."""
         return self.passes * self.step_seconds
+
+    @property
+    def working(self) -> Reals:
+        """Seconds of the local training that each client is ordered."""
+        return self.computing if self.own_passes is None else self.own_passes * self.step_seconds
 
     @property
     def sending(self) -> Reals:
@@ -71,6 +90,15 @@ class Conditions:
     def bits(self, density: float) -> float:
         """What a kept coordinate takes of the link."""
         return VALUE_BITS if self.real_bits is None else self.real_bits + position_bits(density)
+
+    def sent_bits(self, density: float) -> float:
+        """What a coordinate takes of the link as the compressor sends it, where it says so, at about this density."""
+        own = getattr(self.coder, "wire_bits", None)
+        return self.bits(density) if self.real_bits is None or own is None else float(own)
+
+    def whole(self, density: float) -> Reals:
+        """Seconds that a whole update would be on its way up, at what a coordinate takes at about this density."""
+        return self.sent_bits(density) * self.size / self.up
 
     def up_seconds(self, ids: Counts, bits: Reals | float, start: Reals | float) -> Reals:
         """Seconds that `bits` of each client are on their way up, from the simulated second `start` on."""

@@ -28,6 +28,8 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         allocate.FlexCom,
         allocate.OptRate,
         allocate.FedCG,
+        allocate.Deadline,
+        allocate.Price,
     ),
     "rate": (train.SharedRate, train.ScoreRate),
     "work": (train.EqualSteps, train.DeviceSteps),
@@ -43,6 +45,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         aggregate.OneOfAll,
         aggregate.ByShare,
         aggregate.FedNova,
+        aggregate.ByVariance,
     ),
     "aggregate": (
         aggregate.Mean,

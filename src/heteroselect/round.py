@@ -21,7 +21,7 @@ from heteroselect.cohort import Cohort, Outcome, Situation, among, checked
 from heteroselect.compress import Update
 from heteroselect.compress.update import Values
 from heteroselect.compress.wire import table_with
-from heteroselect.conditions import Conditions
+from heteroselect.conditions import Coder, Conditions
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
@@ -211,17 +211,21 @@ def select_and_allocate(this: Round, seen: Seen) -> Plan:
         cohort = checked(method.select.select(scores.total, here), scores.ids)
     ids, score = cohort.ids, scores.total[np.searchsorted(scores.ids, cohort.ids)]
     mine, conditions = population.only(ids), seen.conditions.only(ids)
+    steps = method.work.of(method.train.steps, conditions.step_seconds)
+    conditions = replace(conditions, own_passes=(method.passes * steps).astype(np.float64))
     here = replace(here, ids=ids, population=mine, conditions=conditions, state=server.of("allocate"))
     with naming("allocate"):
         allocation = method.allocate.allocate(score, cohort, here)
     beta, rates = method.memory.beta(allocation.theta), method.rate.of_clients(this.moment, score)
-    steps = method.work.of(method.train.steps, conditions.step_seconds)
     hold = not isinstance(method.choose, SendAll)
     orders = [
         Order(int(k), this.number, rate, float(density), beta, int(count), allocation.warmup, hold)
         for k, rate, density, count in zip(ids, rates, allocation.densities, steps, strict=True)
     ]
-    return Plan(replace(cohort, steps=steps), score, allocation, beta, orders)
+    coder, variances = conditions.coder, None
+    if coder is not None:
+        variances = np.array([coder.variance(float(density)) for density in allocation.densities])
+    return Plan(replace(cohort, steps=steps, variances=variances), score, allocation, beta, orders)
 
 
 @dataclass(frozen=True)
@@ -391,6 +395,7 @@ def wait_for_clients(this: Round, losses: Callable[[], Reals]) -> tuple[Conditio
         size=this.clients.layout.size,
         real_bits=None if environment.clock.charge == "paper" else method.values.bits,
         budget_seconds=environment.budget_seconds,
+        coder=method.compress if isinstance(method.compress, Coder) else None,
     )
     return conditions, now
 

@@ -10,8 +10,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from allocate.situations import allocate, here, links
-from heteroselect.allocate import All, Allocation, FedCG, FlexCom, OptRate, ScoreShare, UniformShare, Waterfill
+from heteroselect.allocate import (
+    All,
+    Allocation,
+    Deadline,
+    FedCG,
+    FlexCom,
+    OptRate,
+    Price,
+    ScoreShare,
+    UniformShare,
+    Waterfill,
+)
 from heteroselect.cohort import Outcome
+from heteroselect.compress import Drive
 from heteroselect.method import needs_of
 from heteroselect.moment import Moment
 from heteroselect.part import check, setting
@@ -51,7 +63,8 @@ SHARES = [
     Waterfill(warmup="ramp", warmup_rounds=4, ceiling="none"),
 ]
 OTHERS = [FlexCom(), FlexCom(0.5, rounds=4.0), OptRate(), OptRate(importance="late"), FedCG(), FedCG(0.5)]
-ALL = [All(), *SHARES, *OTHERS, Alternate()]
+OURS = [Deadline(), Deadline(deadline=10.0), Price(), Price(1.0, 5.0)]
+ALL = [All(), *SHARES, *OTHERS, *OURS, Alternate()]
 CLIENTS = st.lists(
     st.tuples(
         st.one_of(st.just(0.0), st.floats(1e-6, 1)),
@@ -69,7 +82,7 @@ MOMENTS = st.integers(1, 12).flatmap(lambda last: st.builds(Moment, st.integers(
 def told(clients, moment=None, **more):
     """Scores, and links of an update of a million values."""
     scores, up, computing, sizes, norms = (np.array(column) for column in zip(*clients, strict=True))
-    conditions = links(up, computing, budget=20.0, size=10**6)
+    conditions = links(up, computing, budget=20.0, size=10**6, coder=Drive())
     return scores, here(conditions, moment or Moment(3, 10), norms=norms, sizes=sizes, **more)
 
 
@@ -114,6 +127,7 @@ def test_no_share_goes_over_its_ceiling_but_in_a_full_warmup(part, clients, mome
         FlexCom(),
         OptRate(),
         OptRate(importance="late"),
+        Deadline(),
         Alternate(),
     ],
     ids=repr,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate import ByData, ByScore, ByShare, Equal, FedNova, Inverse, OneOfAll
+from heteroselect.aggregate import ByData, ByScore, ByShare, ByVariance, Equal, FedNova, Inverse, OneOfAll
 from heteroselect.cohort import Cohort
 from heteroselect.method import needs_of
 from heteroselect.part import check
@@ -30,7 +30,7 @@ class Seniority:
         return counts / max(1.0, counts.sum())
 
 
-SUM_ONE = [ByData(), Equal(), ByScore(), ByScore(0.1), Inverse(), Seniority()]
+SUM_ONE = [ByData(), Equal(), ByScore(), ByScore(0.1), Inverse(), ByVariance(), ByVariance(0.0), Seniority()]
 ALL = [*SUM_ONE, OneOfAll(), ByShare(), FedNova(), FedNova(0.0)]
 CLIENTS = st.lists(
     st.tuples(st.floats(0, 1), st.floats(0.01, 1), st.floats(0.01, 1), st.integers(1, 60)), min_size=1, max_size=10
@@ -45,7 +45,7 @@ def asked(clients, seed=0):
         Population.new(rng.integers(1, 500, 2 * len(clients))), counts=rng.integers(0, 9, 2 * len(clients))
     )
     ids = rng.permutation(2 * len(clients))[: len(clients)]
-    return scores, Cohort(ids, inclusion, share=share, steps=steps), population
+    return scores, Cohort(ids, inclusion, share=share, steps=steps, variances=1 / inclusion - 0.9), population
 
 
 @pytest.mark.parametrize("part", ALL, ids=repr)

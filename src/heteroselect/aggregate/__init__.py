@@ -8,6 +8,7 @@ from heteroselect.aggregate.momentum import LookAhead, Running, ServerMomentum, 
 from heteroselect.aggregate.normalised import FedNova
 from heteroselect.aggregate.robust import GeometricMedian, Median, MultiKrum, TrimmedMean
 from heteroselect.aggregate.screen import Screen
+from heteroselect.aggregate.variance import ByVariance
 from heteroselect.aggregate.weights import ByData, ByScore, ByShare, Equal, Inverse, OneOfAll
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "ByData",
     "ByScore",
     "ByShare",
+    "ByVariance",
     "Calibration",
     "Equal",
     "FedNova",

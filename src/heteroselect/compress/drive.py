@@ -5,6 +5,7 @@ NeurIPS 2021; "EDEN: Communication-efficient and robust distributed mean estimat
 (from which come the fewer bits than one).
 """
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,9 +34,14 @@ class Drive:
     kind: ClassVar[str] = "drive"
     unbiased: ClassVar[bool] = True
     own_values: ClassVar[bool] = True
+    wire_bits: ClassVar[float] = 1.0
     brings: ClassVar[Brings] = {"memory": FORGETS}
 
     exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=0, le=LARGEST)
+
+    def variance(self, density: float) -> float:
+        """E‖x̂ − x‖²/‖x‖² = π/(2θ) − 1, as for a uniform rotation and large blocks."""
+        return math.pi / (2 * density) - 1 if density > 0 else math.inf
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         finite(v)

@@ -1,0 +1,45 @@
+"""Everybody finishes together (our own): who has the faster link or more time left after training sends more.
+
+With a compressor that is right on average, clients may send unequal amounts and still count the same. Of all plans that
+take T seconds the one in which each client sends for as long as it can has the least variance; here T is given, or is
+the T for which the cohort sends `average`. That is step B of FedCG (`shortest`) with equal clients, and with the steps
+that each client is really ordered.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.allocate.density import Allocation
+from heteroselect.allocate.fedcg import shortest
+from heteroselect.arrays import Reals
+from heteroselect.cohort import Cohort, Situation
+from heteroselect.part import Brings, setting
+
+UNBIASED: Brings = {"compress": {"kind": "drive"}, "weigh": {"kind": "uniform"}}
+"""Unequal amounts bias nothing where each upload is right on average and all count the same."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """θ_k = clip((T − τ_k)/u_k, θ_min, 1): τ_k are the seconds of training, u_k those of a whole update. Where the
+    slowest device alone decides about T, the highest densities are lowered to one level that meets `average`."""
+
+    kind: ClassVar[str] = "deadline"
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    brings: ClassVar[Brings] = UNBIASED
+    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+
+    average: float = setting(0.2, "mean density of the cohort, where deadline is none", gt=0, le=1)
+    deadline: float | None = setting(None, "T, seconds until all have sent; none takes the T of average", gt=0)
+    minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        working, sending = here.links.working, here.links.whole(self.average)
+        if self.deadline is not None:
+            densities = np.clip((self.deadline - working) / sending, self.minimum, 1.0)
+        else:
+            allowed = (1 - self.average) * len(sending)
+            _, densities = shortest(working, sending, np.ones(len(sending)), allowed, self.minimum)
+        return Allocation(float(densities.mean()), densities)
