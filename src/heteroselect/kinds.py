@@ -18,6 +18,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         select.AdaSample,
         select.Clustered,
         select.Delta,
+        select.Balanced,
     ),
     "choose": (select.SendAll, select.OptimalSampling),
     "allocate": (

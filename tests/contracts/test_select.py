@@ -18,6 +18,7 @@ from heteroselect.moment import Moment
 from heteroselect.population import Population, remembered
 from heteroselect.select import (
     AdaSample,
+    Balanced,
     Clustered,
     Delta,
     DivFL,
@@ -51,6 +52,7 @@ SHIPPED = [
     *(DivFL(), DivFL("mean"), FedCG(), FedCG(average=0.5, unseen="mean")),
     *(FedCS(), FedCS(deadline=60.0, uploads="sequential", factor=1)),
     *(AdaSample(), AdaSample(ratio=0.5, cold="uniform"), Clustered(), Clustered("size"), Delta(), Delta(floor=0.1)),
+    *(Balanced(), Balanced(1.0, 1.0, 1.0, floor=0.1, dimensions=2)),
 ]
 FEWER = (FedCS, AdaSample, Clustered, Delta)  # a deadline, or draws with replacement, may take fewer than m
 DRAWS = 1500
@@ -173,7 +175,7 @@ def test_relabelling_clients_relabels_the_answer(selector):
         assert_allclose(relabelled.share, [shares[back[k]] for k in relabelled.ids])
 
 
-@each(Uniform, Softmax, Oort, FedCS, AdaSample, Clustered, Delta)
+@each(Uniform, Softmax, Oort, FedCS, AdaSample, Clustered, Delta, Balanced)
 def test_relabelling_clients_relabels_how_often_each_is_drawn(selector):
     """A generator goes by place, so single draws do not follow; their frequencies do, within 4 standard errors."""
     draws, order = DRAWS // 3, default_rng(8).permutation(len(GAPS))
@@ -212,7 +214,7 @@ def test_links_are_asked_for_where_they_are_missing(selector):
         selector.select(scored(), replace(situation(selector), conditions=None))
 
 
-@each(Uniform, Everybody, Softmax)
+@each(Uniform, Everybody, Softmax, Balanced)
 def test_a_sum_divided_by_inclusion_is_unbiased(selector):
     x = default_rng(5).standard_normal(GAPS.max() + 1)
     here, sums = situation(selector), np.empty(DRAWS)
@@ -222,7 +224,7 @@ def test_a_sum_divided_by_inclusion_is_unbiased(selector):
     assert abs(sums.mean() - x[GAPS].sum()) <= 4 * sums.std() / math.sqrt(DRAWS) + 1e-9
 
 
-@each(AdaSample, Clustered, Delta)
+@each(AdaSample, Clustered, Delta, Balanced)
 def test_a_sum_weighed_by_share_is_unbiased(selector):
     x, sizes = default_rng(5).standard_normal(GAPS.max() + 1), known().sizes
     here, sums = situation(selector), np.empty(DRAWS)

@@ -29,11 +29,11 @@ class Deadline:
     kind: ClassVar[str] = "deadline"
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
     brings: ClassVar[Brings] = UNBIASED
-    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+    carries: ClassVar[tuple[str, ...]] = ("average",)
 
     average: float = setting(0.2, "mean density of the cohort, where deadline is none", gt=0, le=1)
     deadline: float | None = setting(None, "T, seconds until all have sent; none takes the T of average", gt=0)
-    minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
+    minimum: float = setting(0.05, "lowest density of a client, whose variance is about one over it", gt=0, le=1)
 
     def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
         working, sending = here.links.working, here.links.whole(self.average)

@@ -29,7 +29,6 @@ class Price:
     kind: ClassVar[str] = "price"
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
     brings: ClassVar[Brings] = UNBIASED
-    carries: ClassVar[tuple[str, ...]] = ("minimum",)
 
     seconds: float = setting(100.0, "λ, price of a second of the round, where a client's squared length is 1", ge=0)
     megabytes: float = setting(0.0, "μ, price of a megabyte of uploads, in the same unit", ge=0)

@@ -2,6 +2,7 @@
 
 from heteroselect.cohort import Cohort, Situation
 from heteroselect.select.adasample import AdaSample
+from heteroselect.select.balanced import Balanced
 from heteroselect.select.clustered import Clustered
 from heteroselect.select.delta import Delta
 from heteroselect.select.divfl import DivFL
@@ -15,6 +16,7 @@ from heteroselect.select.uniform import Everybody, Uniform
 
 __all__ = [
     "AdaSample",
+    "Balanced",
     "Clustered",
     "Cohort",
     "Delta",
