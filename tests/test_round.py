@@ -30,7 +30,7 @@ from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.pool import Pool
 from heteroselect.streams import Streams
-from heteroselect.train import SGD, DeviceSteps
+from heteroselect.train import SGD, CosineRate, DeviceSteps
 from heteroselect.world import (
     Availability,
     DrawnWorld,
@@ -599,6 +599,13 @@ def test_an_allocator_and_a_weigher_know_the_steps_that_are_ordered_and_the_vari
     # with a spread of 1 a weight follows the density
     assert played.record.weights == pytest.approx(np.array([1 / 6, 1 / 6, 4 / 15]) / 0.6)
     assert played.record.seconds == pytest.approx(10 + 1 / 6)
+
+
+def test_a_rate_may_go_by_the_simulated_second_at_which_the_round_begins():
+    # a third of the horizon has passed: (1 + cos π/3)/2 = 3/4
+    played, engine = play(server=begin(now=100.0), rate=CosineRate(0.2, horizon=300.0, final=0.0))
+    assert [order.rate for order in engine.orders] == pytest.approx([0.15] * 3)
+    assert played.record.learning_rate == pytest.approx(0.15)
 
 
 def test_two_passes_enter_the_time_budget():

@@ -32,7 +32,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         allocate.Deadline,
         allocate.Price,
     ),
-    "rate": (train.SharedRate, train.ScoreRate),
+    "rate": (train.SharedRate, train.ScoreRate, train.CosineRate),
     "work": (train.EqualSteps, train.DeviceSteps),
     "train": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL),
     "memory": compress.MEMORIES,

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Moment:
-    """Rounds count from 1, as in the paper."""
+    """Rounds count from 1, as in the paper; `now` is the simulated second at which the round begins."""
 
     round: int
     rounds: int
+    now: float = 0.0
 
     @property
     def progress(self) -> float:

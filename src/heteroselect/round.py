@@ -137,6 +137,7 @@ def play_round(
     selected: int,
 ) -> Played:
     """Compute one round, which begins at the simulated second `server.now`."""
+    moment = replace(moment, now=server.now)
     this = Round(moment, server, method, clients, environment, streams, selected)
     seen = observe_and_score(this)  # eqs 1 to 5
     plan = select_and_allocate(this, seen)  # eqs 6 to 9, and 12

@@ -7,7 +7,7 @@ import pytest
 
 from heteroselect.moment import Moment
 from heteroselect.part import SettingError, check, declared
-from heteroselect.train import DeviceSteps, EqualSteps, ScoreRate, SharedRate
+from heteroselect.train import CosineRate, DeviceSteps, EqualSteps, ScoreRate, SharedRate
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,18 @@ class Hurried:
         return np.where(step_seconds > np.median(step_seconds), max(1, steps // 2), steps)
 
 
-RATES = [SharedRate(), SharedRate(0.2, 1.0), ScoreRate(), ScoreRate(0.1, 0.0, 0.12), Halved()]
+COSINES = [CosineRate(), CosineRate(0.2, 60.0, 5.0, 0.0)]
+RATES = [
+    SharedRate(),
+    SharedRate(0.2, 1.0),
+    ScoreRate(),
+    ScoreRate(0.1, 0.0, 0.12),
+    CosineRate(),
+    CosineRate(0.2, 60.0, 5.0, 0.0),
+    Halved(),
+]
 WORKS = [EqualSteps(), DeviceSteps(), Hurried()]
-MOMENTS = [Moment(1, 10), Moment(7, 10), Moment(30, 10)]
+MOMENTS = [Moment(1, 10), Moment(7, 10, 33.0), Moment(30, 10, 500.0)]
 SCORES = np.array([0.4, 0.0, 1.0, 0.4, 0.9])
 SECONDS = np.array([0.1, 0.02, 0.3, 0.1, 0.2])
 
@@ -102,6 +111,8 @@ def test_work_by_device_refuses_a_speed_that_is_not_finite(work, bad):
         (SharedRate(decay=1.5), "decay"),
         (ScoreRate(start=float("nan")), "start"),
         (ScoreRate(cap=0.0), "cap"),
+        (CosineRate(horizon=0.0), "horizon"),
+        (CosineRate(final=1.5), "final"),
     ],
 )
 def test_bounds(part, field):
@@ -110,7 +121,7 @@ def test_bounds(part, field):
     assert error.value.name == field
 
 
-@pytest.mark.parametrize("part", [SharedRate(), ScoreRate(), EqualSteps(), DeviceSteps()], ids=repr)
+@pytest.mark.parametrize("part", [SharedRate(), ScoreRate(), CosineRate(), EqualSteps(), DeviceSteps()], ids=repr)
 def test_the_defaults_are_allowed_and_every_setting_has_its_sentence(part):
     check(part)
     assert all(one.meaning for one in declared(type(part)).values())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heteroselect.moment import Moment
-from heteroselect.train import DeviceSteps, ScoreRate, SharedRate
+from heteroselect.train import CosineRate, DeviceSteps, ScoreRate, SharedRate
 
 SCORES = np.array([0.0, 0.5, 1.0])
 
@@ -39,3 +39,33 @@ def test_a_score_scales_the_rate_up_to_the_cap():
 )
 def test_steps_of_devices(seconds, steps):
     assert DeviceSteps().of(50, np.array(seconds)).tolist() == steps
+
+
+@pytest.mark.parametrize(
+    ("moment", "eta"),
+    [
+        (Moment(1, 10), 0.01),  # a tenth; two rounds of warm-up in equal steps
+        (Moment(2, 10), 0.055),
+        (Moment(3, 10), 0.1),
+        (Moment(7, 10), 0.06),  # half way of the eight rounds after it: 0.2 + 0.8/2
+        (Moment(11, 10), 0.02),
+        (Moment(30, 10), 0.02),
+    ],
+)
+def test_a_cosine_over_rounds_by_hand(moment, eta):
+    assert CosineRate(0.1, warmup=2, final=0.2).eta(moment) == pytest.approx(eta)
+    assert CosineRate(0.1, warmup=2, final=0.2).of_clients(moment, SCORES) == [pytest.approx(eta)] * 3
+
+
+@pytest.mark.parametrize(
+    ("now", "eta"), [(0, 0.01), (50, 0.055), (100, 0.1), (200, 0.085), (250, 0.07), (400, 0.04), (900, 0.04)]
+)
+def test_a_cosine_over_simulated_seconds_looks_at_no_round(now, eta):
+    # 300 s after 100 s of warm-up: cos π/3 = 1/2 leaves 0.4 + 0.6·3/4 = 0.85, half way 0.7, the end 0.4
+    rate = CosineRate(0.1, horizon=400, warmup=100, final=0.4)
+    assert rate.eta(Moment(1, 10, now)) == rate.eta(Moment(9, 10, now)) == pytest.approx(eta)
+
+
+def test_a_warmup_that_is_never_over_ends_low():
+    assert CosineRate(0.1, warmup=20, final=0.2).eta(Moment(10, 10)) == pytest.approx(0.1 * (0.1 + 0.9 * 9 / 20))
+    assert CosineRate(0.1, horizon=5, warmup=20, final=0.2).eta(Moment(1, 10, 30)) == pytest.approx(0.02)

@@ -2,7 +2,7 @@
 
 from heteroselect.train.feddyn import FedDyn
 from heteroselect.train.fedsol import FedSOL
-from heteroselect.train.rate import ScoreRate, SharedRate
+from heteroselect.train.rate import CosineRate, ScoreRate, SharedRate
 from heteroselect.train.reach import reach
 from heteroselect.train.scaffold import Scaffold
 from heteroselect.train.sgd import SGD
@@ -11,6 +11,7 @@ from heteroselect.train.work import DeviceSteps, EqualSteps
 
 __all__ = [
     "SGD",
+    "CosineRate",
     "DeviceSteps",
     "EqualSteps",
     "FedDyn",
