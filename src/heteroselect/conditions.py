@@ -29,6 +29,12 @@ class Coder(Protocol):
     def variance(self, density: float) -> float: ...
 
 
+def without_variance(compress: object) -> str | None:
+    """Why a part that goes by the variance cannot work with this compressor, or None."""
+    fits = isinstance(compress, Coder)
+    return None if fits else "is allowed with a compressor that knows its variance, as method.compress.kind=drive"
+
+
 @dataclass(frozen=True)
 class Conditions:
     """Of all clients, or of some: bit/s up and down, seconds per training pass, and who is available.

@@ -8,7 +8,7 @@ import numpy as np
 
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort
-from heteroselect.conditions import Coder
+from heteroselect.conditions import without_variance
 from heteroselect.part import Brings, setting
 from heteroselect.population import Population
 
@@ -30,7 +30,7 @@ class ByVariance:
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""
-        return None if isinstance(parts["compress"], Coder) else "is allowed with a compressor that knows its variance"
+        return without_variance(parts["compress"])
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         if len(cohort.ids) == 0:

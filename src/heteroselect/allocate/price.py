@@ -18,7 +18,7 @@ from heteroselect.allocate.deadline import UNBIASED
 from heteroselect.allocate.density import Allocation
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort, Situation
-from heteroselect.conditions import Coder
+from heteroselect.conditions import without_variance
 from heteroselect.part import Brings, setting
 
 
@@ -40,7 +40,7 @@ class Price:
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""
-        return None if isinstance(parts["compress"], Coder) else "is allowed with a compressor that knows its variance"
+        return without_variance(parts["compress"])
 
     def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
         links = here.links
