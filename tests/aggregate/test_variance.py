@@ -57,7 +57,7 @@ def test_what_is_left_of_bias_is_that_links_go_with_data():
 
 def test_a_compressor_without_a_variance_is_refused():
     with pytest.raises(
-        HeteroSelectError, match=r"method.weigh: variance is allowed with a compressor that knows .*compress.kind=drive"
+        HeteroSelectError, match=r"method.weigh: variance is allowed with .* as method.compress.kind=drive"
     ):
         Method("mine", weigh=ByVariance())
     with pytest.raises(ValueError, match="given none"):

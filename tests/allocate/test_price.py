@@ -130,7 +130,7 @@ def test_a_price_is_one_of_real_megabytes_and_of_the_seconds_that_are_ordered():
 
 def test_a_compressor_without_a_variance_is_refused():
     with pytest.raises(
-        HeteroSelectError, match=r"method.allocate: price is allowed with a compressor that knows .*compress.kind=drive"
+        HeteroSelectError, match=r"method.allocate: price is allowed with .* as method.compress.kind=drive"
     ):
         Method("mine", allocate=Price())
     with pytest.raises(ValueError, match="given none"):
