@@ -21,7 +21,7 @@ from heteroselect.flat import FlatModel, Loss
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method, naming
 from heteroselect.part import SettingError
-from heteroselect.state import Kept, State
+from heteroselect.state import Kept, State, by_role
 from heteroselect.streams import Draws, Streams, drawing_from
 from heteroselect.train import Job, Trained, TwoSided
 
@@ -145,6 +145,7 @@ class Client:
             loss=lambda: _loss(model, task, *batches()),
             proximal=getattr(method.train, "proximal", 0.0),
             state=state.get("compress", {}),
+            told=by_role(learnt.shared).get("compress", {}),
             warmup=order.warmup,
             rng=self.streams.numpy("layers", round=order.round, client=self.id),
             generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),

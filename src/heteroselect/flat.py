@@ -33,12 +33,14 @@ class Span:
 class Layout:
     """Where each parameter and each layer lives in the flat vector.
 
-    A layer is all parameters that one module holds itself (weight and bias of a convolution together).
+    A layer is all parameters that one module holds itself (weight and bias of a convolution together). `tensors` are
+    the parameters of two or more dimensions: weights, but neither biases nor what batch-norm trains.
     """
 
     size: int
     parameters: tuple[Span, ...]
     layers: tuple[Span, ...]
+    tensors: tuple[Span, ...] = ()
 
     @property
     def layer_ends(self) -> list[int]:
@@ -155,4 +157,5 @@ def _layout(trained: list[tuple[str, nn.Parameter]]) -> Layout:
             layers[-1] = Span(owner, layers[-1].start, end)
         else:
             layers.append(Span(owner, start, end))
-    return Layout(end, tuple(parameters), tuple(layers))
+    tensors = [span for span, (_, p) in zip(parameters, trained, strict=True) if p.dim() > 1]
+    return Layout(end, tuple(parameters), tuple(layers), tuple(tensors))

@@ -19,6 +19,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         select.Clustered,
         select.Delta,
         select.Balanced,
+        select.FedCor,
     ),
     "choose": (select.SendAll, select.OptimalSampling),
     "allocate": (
@@ -54,6 +55,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         aggregate.TrimmedMean,
         aggregate.GeometricMedian,
         aggregate.MultiKrum,
+        aggregate.Overlap,
     ),
     "server": (
         aggregate.ServerSGD,

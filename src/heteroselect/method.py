@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from types import FunctionType
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -49,6 +49,13 @@ class Selector(Protocol):
     """Who takes part? `scores` are in the order of `here.ids`."""
 
     def select(self, scores: Reals, here: Situation) -> Cohort: ...
+
+
+@runtime_checkable
+class Wanting(Protocol):
+    """A selector that goes by losses itself: whose are wanted this round, beside those that the score asks for?"""
+
+    def wants(self, here: Situation) -> Counts: ...
 
 
 class Chooser(Protocol):

@@ -18,20 +18,20 @@ from heteroselect.allocate import Allocation
 from heteroselect.arrays import Counts, Reals
 from heteroselect.claims import bounded_losses, bounded_reports
 from heteroselect.cohort import Cohort, Outcome, Situation, among, checked
-from heteroselect.compress import Update
+from heteroselect.compress import Guided, Update
 from heteroselect.compress.update import Values
 from heteroselect.compress.wire import table_with
 from heteroselect.conditions import Coder, Conditions
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
-from heteroselect.method import Method, naming, needs_of
+from heteroselect.method import Method, Wanting, naming, needs_of
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.receive import Arrived, choose, receive, remembered
 from heteroselect.score import Scores
 from heteroselect.select import SendAll
-from heteroselect.state import Kept, State
+from heteroselect.state import Kept, State, flat
 from heteroselect.streams import Streams
 from heteroselect.train import Turn, TwoSided
 from heteroselect.world import Environment, Event, refuse_bad_conditions
@@ -174,6 +174,10 @@ def observe_and_score(this: Round) -> Seen:
     here = Situation(this.moment, there, server.population.only(there), rng=rng, state=server.of("score"))
     with naming("score"):
         asked = among(method.score.asks(here), there, "the clients whose loss is asked")
+    if isinstance(method.select, Wanting):
+        with naming("select"):
+            more = method.select.wants(replace(here, state=server.of("select")))
+            asked = np.union1d(asked, among(more, there, "the clients whose loss is asked"))
     known = losses_of_all.cache_info().currsize > 0
     losses = np.where(np.isin(everybody, asked), losses_of_all(), np.nan) if known else ask_losses(this, asked)
     losses[asked], events = bounded_losses(asked, losses[asked], method.screen.claims)
@@ -243,9 +247,11 @@ class Answers:
 def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
     """Let the clients train and compress; then wait for what arrives."""
     method, server, cohort, ids = this.method, this.server, plan.cohort, plan.cohort.ids
-    shared = method.train.shared(server.of("train")) if isinstance(method.train, TwoSided) else {}
+    shared = goes_down(this)
     uploads, events = answered(this, this.clients.train(server.weights, plan.orders, shared))
     densities, reports = plan.allocation.densities, 0
+    if isinstance(method.compress, Guided):
+        densities = densities * method.compress.share(server.of("compress"))
     if not isinstance(method.choose, SendAll):
         rng, reports = this.streams.numpy("choice", round=this.number), len(ids)
         cohort, chosen = choose(cohort, uploads, seen.population.sizes, method.choose, this.selected, rng)
@@ -289,6 +295,14 @@ def answered(this: Round, uploads: Sequence[Upload]) -> tuple[dict[int, Upload],
     return bounded_reports(sent, method.screen.claims)
 
 
+def goes_down(this: Round) -> Kept:
+    """What goes down with the model: of a solver with a half at the server, and of a compressor with one."""
+    method, server = this.method, this.server
+    solver = method.train.shared(server.of("train")) if isinstance(method.train, TwoSided) else {}
+    guide = method.compress.told(server.of("compress")) if isinstance(method.compress, Guided) else {}
+    return {**solver, **flat({"compress": guide})}
+
+
 @dataclass(frozen=True)
 class Result:
     """The new model, what the parts at the server keep, the aggregate, the weight of each of the cohort, and who
@@ -315,6 +329,10 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
     if len(places):
         size = this.clients.layout.size
         mean = method.aggregate.aggregate([updates[int(k)] for k in ids[places]], weights[places], size)
+        if isinstance(method.compress, Guided):
+            rng, tensors = this.streams.numpy("guide", round=this.number), this.clients.layout.tensors
+            before, vector = server.of("compress"), model.vector.numpy()
+            state["compress"], mean = method.compress.complete(before, mean, vector, tensors, rng)
         state["server"], step = method.server.step(server.of("server"), mean)
         if isinstance(method.train, TwoSided):
             turn = Turn(method.rate.eta(this.moment), method.train.steps, len(places), len(seen.population))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate import GeometricMedian, Mean, Median, MultiKrum, TrimmedMean
+from heteroselect.aggregate import GeometricMedian, Mean, Median, MultiKrum, Overlap, TrimmedMean
 from heteroselect.compress.update import Update
 from heteroselect.part import check
 
@@ -38,6 +38,8 @@ ALL = [
     GeometricMedian(3, 1e-3),
     MultiKrum(),
     MultiKrum(0.4),
+    Overlap(),
+    Overlap(0.0),
     Shortest(),
 ]
 SEEDS, CLIENTS = st.integers(0, 10**6), st.integers(1, 12)

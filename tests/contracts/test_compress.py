@@ -17,6 +17,7 @@ from heteroselect.compress import (
     Drive,
     ErrorMemory,
     Everything,
+    Luar,
     RandomK,
     Sign,
     TernGrad,
@@ -54,6 +55,7 @@ PARTS: list[Any] = [
     STC("ceil"),
     Drive(),
     Drive(7),
+    Luar(),
     Codebook(),
     Codebook(5),
 ]

@@ -24,6 +24,7 @@ from heteroselect.select import (
     DivFL,
     Everybody,
     FedCG,
+    FedCor,
     FedCS,
     Oort,
     OptimalSampling,
@@ -53,6 +54,7 @@ SHIPPED = [
     *(FedCS(), FedCS(deadline=60.0, uploads="sequential", factor=1)),
     *(AdaSample(), AdaSample(ratio=0.5, cold="uniform"), Clustered(), Clustered("size"), Delta(), Delta(floor=0.1)),
     *(Balanced(), Balanced(1.0, 1.0, 1.0, floor=0.1, dimensions=2)),
+    *(FedCor(), FedCor(warmup=2, every=3, dimensions=2, first_epochs=3, epochs=3)),
 ]
 FEWER = (FedCS, AdaSample, Clustered, Delta)  # a deadline, or draws with replacement, may take fewer than m
 DRAWS = 1500
@@ -175,7 +177,7 @@ def test_relabelling_clients_relabels_the_answer(selector):
         assert_allclose(relabelled.share, [shares[back[k]] for k in relabelled.ids])
 
 
-@each(Uniform, Softmax, Oort, FedCS, AdaSample, Clustered, Delta, Balanced)
+@each(Uniform, Softmax, Oort, FedCS, AdaSample, Clustered, Delta, Balanced, FedCor)
 def test_relabelling_clients_relabels_how_often_each_is_drawn(selector):
     """A generator goes by place, so single draws do not follow; their frequencies do, within 4 standard errors."""
     draws, order = DRAWS // 3, default_rng(8).permutation(len(GAPS))

@@ -22,6 +22,7 @@ ISSUED = [
     "clustered-sampling",
     "divfl",
     "delta",
+    "fedcor",
     "fedpaq",
     "stc",
     "dgc",
@@ -32,6 +33,8 @@ ISSUED = [
     "signsgd-majority",
     "ef21",
     "drive",
+    "fedluar",
+    "opwa",
     "scaffold",
     "feddyn",
     "fedsol",
@@ -43,13 +46,14 @@ ISSUED = [
     "lean",
 ]
 
+RECONSTRUCTED = {"optrate", "flexcom", "fedcg", "opwa"}
 SLOW_TO_START = {"stc": 15, "dgc": 10, "signsgd-majority": 10, "ef21": 10}
 """The rounds that their files state for them."""
 
 
 def test_all_are_there():
     assert list(methods.REGISTRY) == ISSUED
-    assert {name for name, entry in methods.REGISTRY.items() if entry.reconstruction} == {"optrate", "flexcom", "fedcg"}
+    assert {name for name, entry in methods.REGISTRY.items() if entry.reconstruction} == RECONSTRUCTED
 
 
 @pytest.mark.parametrize("name", ISSUED)

@@ -6,6 +6,7 @@ from heteroselect.aggregate.majority import Majority
 from heteroselect.aggregate.mean import Mean
 from heteroselect.aggregate.momentum import LookAhead, Running, ServerMomentum, ServerSGD
 from heteroselect.aggregate.normalised import FedNova
+from heteroselect.aggregate.overlap import Overlap
 from heteroselect.aggregate.robust import GeometricMedian, Median, MultiKrum, TrimmedMean
 from heteroselect.aggregate.screen import Screen
 from heteroselect.aggregate.variance import ByVariance
@@ -28,6 +29,7 @@ __all__ = [
     "Median",
     "MultiKrum",
     "OneOfAll",
+    "Overlap",
     "Running",
     "Screen",
     "ServerMomentum",

@@ -6,10 +6,11 @@ What a compressor promises, in class variables, stands at `promises`.
 from heteroselect.compress.curvature import Curvature
 from heteroselect.compress.drive import Drive
 from heteroselect.compress.everything import Everything
+from heteroselect.compress.luar import Luar
 from heteroselect.compress.memory import EF21, ErrorMemory, MomentumMemory, NoMemory
 from heteroselect.compress.qsgd import QSGD
 from heteroselect.compress.random_k import RandomK
-from heteroselect.compress.scene import Scene, promises
+from heteroselect.compress.scene import Guided, Scene, promises
 from heteroselect.compress.sign import Sign
 from heteroselect.compress.stc import STC
 from heteroselect.compress.terngrad import TernGrad
@@ -20,7 +21,7 @@ from heteroselect.compress.values import BFloat16, Float16, Float32, UniformValu
 from heteroselect.compress.wangni import Wangni
 from heteroselect.state import Kept
 
-COMPRESSORS = (Everything, TopK, Curvature, RandomK, Threshold, Wangni, QSGD, TernGrad, Sign, STC, Drive)
+COMPRESSORS = (Everything, TopK, Curvature, RandomK, Threshold, Wangni, QSGD, TernGrad, Sign, STC, Drive, Luar)
 MEMORIES = (NoMemory, ErrorMemory, EF21, MomentumMemory)
 VALUES = (Float32, Float16, BFloat16, UniformValues)
 
@@ -38,7 +39,9 @@ __all__ = [
     "Everything",
     "Float16",
     "Float32",
+    "Guided",
     "Kept",
+    "Luar",
     "MomentumMemory",
     "NoMemory",
     "RandomK",

@@ -1,18 +1,19 @@
 """What a compressor may look at beside the vector, what it may promise, and what several compressors bring along."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from heteroselect.compress.update import Values
 from heteroselect.state import Kept
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from heteroselect.flat import FlatModel
+    from heteroselect.flat import FlatModel, Span
 
 WITHOUT_DECAY = {"kind": "error", "decay": "static", "static": 1.0}
 FORGETS = {"kind": "none"}
@@ -21,7 +22,7 @@ FORGETS = {"kind": "none"}
 @dataclass(frozen=True)
 class Scene:
     """The client's model after its steps, the loss of one more batch, what the compressor kept at this client last time
-    (`state`), and randomness of its own."""
+    (`state`), what its half at the server says (`told`), and randomness of its own."""
 
     model: "FlatModel"
     loss: Callable[[], "Tensor"]
@@ -30,6 +31,24 @@ class Scene:
     rng: np.random.Generator
     generator: "torch.Generator"
     state: Kept = field(default_factory=dict)
+    told: Kept = field(default_factory=dict)
+
+
+@runtime_checkable
+class Guided(Protocol):
+    """A compressor with a half at the server, which says what nobody is to send and puts something in its place."""
+
+    def told(self, state: Kept) -> Kept:
+        """What goes down with the model, of the server's `state`; the ledger charges for it."""
+
+    def share(self, state: Kept) -> float:
+        """The part of an update that is sent by it."""
+
+    def complete(
+        self, state: Kept, aggregate: Values, weights: Values, tensors: "Sequence[Span]", rng: np.random.Generator
+    ) -> tuple[Kept, Values]:
+        """The server's new state, and the aggregate with what nobody sent. `weights` are the model's before this round,
+        `tensors` its parameters of two or more dimensions."""
 
 
 def promises(compressor: object, promise: str) -> bool:

@@ -9,7 +9,7 @@ from heteroselect.methods.entry import Entry
 # in the order in which they are listed; a file has one ENTRY, or several ENTRIES
 _FILES = (
     "heteroselect fedavg fedprox optrate flexcom adasample fedcg power_of_choice oort fedcs optimal_client_sampling "
-    "clustered_sampling divfl delta fedpaq stc dgc aji random_k wangni terngrad signsgd_majority ef21 drive scaffold "
+    "clustered_sampling divfl delta fedcor fedpaq stc dgc aji random_k wangni terngrad signsgd_majority ef21 drive fedluar opwa scaffold "
     "feddyn fedsol fednova fedadam fedyogi fedavgm fedacg lean"
 )
 

@@ -7,6 +7,7 @@ from heteroselect.select.clustered import Clustered
 from heteroselect.select.delta import Delta
 from heteroselect.select.divfl import DivFL
 from heteroselect.select.fedcg import FedCG
+from heteroselect.select.fedcor import FedCor
 from heteroselect.select.fedcs import FedCS
 from heteroselect.select.oort import Oort
 from heteroselect.select.optimal import OptimalSampling, SendAll
@@ -24,6 +25,7 @@ __all__ = [
     "Everybody",
     "FedCG",
     "FedCS",
+    "FedCor",
     "Oort",
     "OptimalSampling",
     "PowerOfChoice",

@@ -1,0 +1,17 @@
+"""FedLUAR: weight tensors that move little are not sent, and move as they did the last time.
+
+The server tells with the model which tensors nobody is to send. Of a model with a single weight tensor, such as the
+logistic regression on MNIST, nothing is recycled and this is FedAvg. Left out: nothing of the rule; the authors recycle
+12 tensors of a ResNet20 where the default here is half of them.
+"""
+
+from heteroselect.aggregate import Equal
+from heteroselect.compress import Luar
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+
+ENTRY = Entry(
+    Method("fedluar", compress=Luar(), weigh=Equal()),
+    summary="weight tensors that move little are not sent, and move as they did the last time",
+    paper='Kim, Kang, Lee, "Layer-wise update aggregation with recycling for communication-efficient federated learning", NeurIPS 2025',
+)
