@@ -53,3 +53,12 @@ def test_reports_are_bounded_by_name_and_invented_names_are_dropped() -> None:
     assert found[4].report == {"loss": 30.0, "norm": 0.5}  # the median of 1, 2, 3, 4 and 1e30 is 3
     assert all(found[k].report == uploads[k].report for k in range(4))
     assert [(event.client, event.kind) for event in events] == [(4, "claim"), (4, "claim")]
+
+
+def test_shares_of_labels_are_each_clients_own_and_have_to_be_shares():
+    told = [{"label0": 1.0}, {"label1": 0.9, "label2": 0.1}, {"label2": 7.0, "label2000": 1.0, "labels": 1.0}]
+    uploads = {k: Upload(k, b"", 5, report) for k, report in enumerate(told)}
+    found, events = bounded_reports(uploads, 10, labels=True)
+    assert [one.report for one in found.values()] == [*told[:2], {"label2": 1.0}]
+    assert [event.client for event in events] == [2, 2]
+    assert [one.report for one in bounded_reports(uploads, 10)[0].values()] == [{}, {"label2": 0.1}, {"label2": 7.0}]

@@ -13,6 +13,8 @@ from heteroselect.arrays import Counts, Reals
 from heteroselect.messages import Upload
 from heteroselect.world import Event
 
+LABELS = 1000
+
 
 def bounded(values: Reals, bound: float) -> tuple[Reals, Counts]:
     """The values, cut to ± `bound` times the median of their amounts, and the places of those that were cut.
@@ -38,14 +40,19 @@ def bounded_losses(asked: Counts, losses: Reals, bound: float) -> tuple[Reals, l
     return found, [_noted(int(asked[place]), "loss", losses[place], found[place]) for place in places]
 
 
-def bounded_reports(uploads: Mapping[int, Upload], bound: float) -> tuple[dict[int, Upload], list[Event]]:
+def bounded_reports(
+    uploads: Mapping[int, Upload], bound: float, labels: bool = False
+) -> tuple[dict[int, Upload], list[Event]]:
     """The uploads with their reports bounded, and what was not believed. A name counts where more than half of the
-    cohort report it: all clients run the same solver, and nobody can fill the server with names of its own."""
+    cohort report it: all clients run the same solver, and nobody can fill the server with names of its own.
+
+    Shares of `labels`, where a part needs them, differ from client to client by their nature: they only have to be
+    shares, of one of the first LABELS classes."""
     names: dict[str, int] = {}
     for upload in uploads.values():
         for name in upload.report:
             names[name] = names.get(name, 0) + 1
-    known = [name for name, count in names.items() if 2 * count > len(uploads)]
+    known = [name for name, count in names.items() if 2 * count > len(uploads) or (labels and _is_label(name))]
     reports = {client: {n: one.report[n] for n in known if n in one.report} for client, one in uploads.items()}
     events = [
         Event(client, "claim", "it reported what the others do not")
@@ -55,11 +62,20 @@ def bounded_reports(uploads: Mapping[int, Upload], bound: float) -> tuple[dict[i
     for name in known:
         clients = [client for client in uploads if name in reports[client]]
         claimed = np.array([reports[client][name] for client in clients], np.float64)
-        found, places = bounded(claimed, bound)
+        if labels and _is_label(name):
+            found = np.clip(np.nan_to_num(claimed), 0.0, 1.0)
+            places = np.flatnonzero(found != claimed)
+        else:
+            found, places = bounded(claimed, bound)
         for place in places:
             reports[clients[place]][name] = float(found[place])
             events.append(_noted(clients[place], name, claimed[place], found[place]))
     return {client: replace(one, report=reports[client]) for client, one in uploads.items()}, events
+
+
+def _is_label(name: str) -> bool:
+    number = name.removeprefix("label")
+    return name != number and number.isdecimal() and int(number[:9]) < LABELS
 
 
 def _noted(client: int, name: str, claimed: float, taken: float) -> Event:

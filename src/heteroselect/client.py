@@ -5,7 +5,7 @@ Both engines call these functions; only who carries the messages, and where a cl
 
 import math
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -116,6 +116,8 @@ class Client:
         self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
     ) -> tuple[Upload, Pending | Learnt]:
         """The update as bytes; or, where the order says so, only its length for now."""
+        if "labels" in method.needs:
+            learnt = replace(learnt, report={**learnt.report, **self.labels()})
         if learnt.order.hold:
             return Upload(self.id, b"", len(self.examples), learnt.report), learnt
         return self.send(learnt, model, batches, task, method, state)
@@ -157,6 +159,14 @@ class Client:
         payload = encode(update, model.layout.layer_ends)
         upload = Upload(self.id, payload, len(self.examples), {**learnt.report, "memory": _left(v, update)})
         return upload, Pending(order, update, offered, kept, state, learnt.shared)
+
+    def labels(self) -> dict[str, float]:
+        """Which share of the client's examples has which label: label0, label1, …"""
+        y = self.examples.y
+        if y.dim() != 1 or y.is_floating_point() or (y < 0).any():
+            raise HeteroSelectError('method: a part needs "labels"; allowed is data whose y is one class per example.')
+        found, counts = torch.unique(y, return_counts=True)
+        return {f"label{int(label)}": int(count) / len(y) for label, count in zip(found, counts, strict=True)}
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""

@@ -29,9 +29,9 @@ from heteroselect.select import Cohort, SendAll, Situation, Uniform
 from heteroselect.state import Kept
 from heteroselect.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
 
-NEEDS = frozenset({"scores", "losses", "reports", "uploads", "links"})
-"""What a part may ask for: a score, losses asked for, what clients report of their training, their last uploads, and
-links and devices."""
+NEEDS = frozenset({"scores", "losses", "reports", "uploads", "links", "labels"})
+"""What a part may ask for: a score, losses asked for, what clients report of their training, their last uploads,
+links and devices, and which share of a client's examples has which label."""
 
 
 class Scorer(Protocol):

@@ -258,6 +258,7 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
         densities = np.where(np.isin(ids, chosen), densities, 0.0)
         uploads, more = answered(this, this.clients.collect(server.weights, chosen))
         events = events + more
+    reports += sum(name.startswith("label") for upload in uploads.values() for name in upload.report)
     sent = Messages(
         size=this.clients.layout.size,
         model=server.weights.nbytes,
@@ -292,7 +293,7 @@ def answered(this: Round, uploads: Sequence[Upload]) -> tuple[dict[int, Upload],
     codecs = table_with(getattr(method.compress, "codec", None))
     sent, size, bound = {one.client: one for one in uploads}, this.clients.layout.size, method.screen.bound
     sent = attack.uploads(sent, this.hostile, size, bound, this.number, this.streams, codecs)
-    return bounded_reports(sent, method.screen.claims)
+    return bounded_reports(sent, method.screen.claims, labels="labels" in method.needs)
 
 
 def goes_down(this: Round) -> Kept:

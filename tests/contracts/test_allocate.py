@@ -14,6 +14,7 @@ from heteroselect.allocate import (
     All,
     Allocation,
     Deadline,
+    FedBand,
     FedCG,
     FlexCom,
     OptRate,
@@ -62,7 +63,16 @@ SHARES = [
     Waterfill(),
     Waterfill(warmup="ramp", warmup_rounds=4, ceiling="none"),
 ]
-OTHERS = [FlexCom(), FlexCom(0.5, rounds=4.0), OptRate(), OptRate(importance="late"), FedCG(), FedCG(0.5)]
+OTHERS = [
+    FlexCom(),
+    FlexCom(0.5, rounds=4.0),
+    OptRate(),
+    OptRate(importance="late"),
+    FedCG(),
+    FedCG(0.5),
+    FedBand(),
+    FedBand(0.5, defer=0.5),
+]
 OURS = [Deadline(), Deadline(deadline=10.0), Price(), Price(1.0, 5.0)]
 ALL = [All(), *SHARES, *OTHERS, *OURS, Alternate()]
 CLIENTS = st.lists(
@@ -128,6 +138,7 @@ def test_no_share_goes_over_its_ceiling_but_in_a_full_warmup(part, clients, mome
         OptRate(),
         OptRate(importance="late"),
         Deadline(),
+        FedBand(),
         Alternate(),
     ],
     ids=repr,

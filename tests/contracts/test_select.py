@@ -17,18 +17,24 @@ from heteroselect.method import needs_of
 from heteroselect.moment import Moment
 from heteroselect.population import Population, remembered
 from heteroselect.select import (
+    RBCSF,
     AdaSample,
     Balanced,
     Clustered,
     Delta,
     DivFL,
     Everybody,
+    FairFedCS,
     FedCG,
     FedCor,
     FedCS,
+    FedLECC,
+    FedSTaS,
+    LongFed,
     Oort,
     OptimalSampling,
     PowerOfChoice,
+    Reinforced,
     SendAll,
     Situation,
     Softmax,
@@ -55,12 +61,14 @@ SHIPPED = [
     *(AdaSample(), AdaSample(ratio=0.5, cold="uniform"), Clustered(), Clustered("size"), Delta(), Delta(floor=0.1)),
     *(Balanced(), Balanced(1.0, 1.0, 1.0, floor=0.1, dimensions=2)),
     *(FedCor(), FedCor(warmup=2, every=3, dimensions=2, first_epochs=3, epochs=3)),
+    *(RBCSF(), RBCSF(speed=0.1), FairFedCS(), FairFedCS(0.0), FedSTaS(), FedSTaS(2, "variance", "mean")),
+    *(FedLECC(), FedLECC(2, 0.5), LongFed(), LongFed(0.0), Reinforced()),
 ]
 FEWER = (FedCS, AdaSample, Clustered, Delta)  # a deadline, or draws with replacement, may take fewer than m
 DRAWS = 1500
 GAPS = np.array([1, 2, 4, 5, 9, 12, 13, 20, 21, 30])
 MOMENT = Moment(6, 20)
-WORDS = {"scores", "losses", "reports", "uploads", "links"}
+WORDS = {"scores", "losses", "reports", "uploads", "links", "labels"}
 
 
 def each(*kinds):
@@ -72,6 +80,8 @@ def known(clients=len(GAPS), seed=0) -> Population:
     rng = default_rng(seed)
     names = ("rms", "seconds", "norm", "loss")
     reports = {k: dict(zip(names, rng.uniform(0.5, 3, len(names)), strict=True)) for k in range(clients)}
+    for k, share in enumerate(default_rng(seed + 9).uniform(size=clients)):
+        reports[k] |= {"label0": share, "label1": 1 - share}
     vectors = rng.standard_normal((clients, 6)).astype(np.float32)
     whole = {k: Update.whole(vector) for k, vector in enumerate(vectors)}
     whole[1] = remembered(Update.keep(vectors[1], np.array([0, 3])))
@@ -163,7 +173,7 @@ def test_the_state_survives_being_written_down(selector):
         kept, written = one.state, state.by_role(state.flat({"select": other.state})).get("select", {})
 
 
-@each(Everybody, PowerOfChoice, DivFL, FedCG, Seldom)
+@each(Everybody, PowerOfChoice, DivFL, FedCG, FedLECC, Seldom)
 def test_relabelling_clients_relabels_the_answer(selector):
     order = default_rng(8).permutation(len(GAPS))
     population = known() if isinstance(selector, DivFL | FedCG) else replace(known(), counts=np.arange(len(GAPS)))
@@ -177,7 +187,21 @@ def test_relabelling_clients_relabels_the_answer(selector):
         assert_allclose(relabelled.share, [shares[back[k]] for k in relabelled.ids])
 
 
-@each(Uniform, Softmax, Oort, FedCS, AdaSample, Clustered, Delta, Balanced, FedCor)
+@each(
+    Uniform,
+    Softmax,
+    Oort,
+    FedCS,
+    AdaSample,
+    Clustered,
+    Delta,
+    Balanced,
+    FedCor,
+    FairFedCS,
+    FedSTaS,
+    LongFed,
+    Reinforced,
+)
 def test_relabelling_clients_relabels_how_often_each_is_drawn(selector):
     """A generator goes by place, so single draws do not follow; their frequencies do, within 4 standard errors."""
     draws, order = DRAWS // 3, default_rng(8).permutation(len(GAPS))
@@ -200,7 +224,7 @@ def test_equal_scores_are_no_obstacle(selector):
     checked(selector.select(np.full(len(GAPS), 0.5), here), here.ids)
 
 
-@each(Softmax, PowerOfChoice, Seldom)
+@each(Softmax, PowerOfChoice, FedLECC, Seldom)
 def test_a_score_that_is_not_a_number_is_refused(selector):
     assert "scores" in selector.needs
     scores = scored()
@@ -209,7 +233,7 @@ def test_a_score_that_is_not_a_number_is_refused(selector):
         selector.select(scores, situation(selector))
 
 
-@each(Oort, FedCG, FedCS, AdaSample)
+@each(Oort, FedCG, FedCS, AdaSample, RBCSF, Reinforced)
 def test_links_are_asked_for_where_they_are_missing(selector):
     assert "links" in selector.needs
     with pytest.raises(ValueError, match="links"):

@@ -23,6 +23,12 @@ ISSUED = [
     "divfl",
     "delta",
     "fedcor",
+    "rbcs-f",
+    "fairfedcs",
+    "fedstas",
+    "fedlecc",
+    "longfed",
+    "rl",
     "fedpaq",
     "stc",
     "dgc",
@@ -35,6 +41,7 @@ ISSUED = [
     "drive",
     "fedluar",
     "opwa",
+    "fedband",
     "scaffold",
     "feddyn",
     "fedsol",
@@ -46,7 +53,7 @@ ISSUED = [
     "lean",
 ]
 
-RECONSTRUCTED = {"optrate", "flexcom", "fedcg", "opwa"}
+RECONSTRUCTED = {"optrate", "flexcom", "fedcg", "fedlecc", "longfed", "rl", "opwa", "fedband"}
 SLOW_TO_START = {"stc": 15, "dgc": 10, "signsgd-majority": 10, "ef21": 10}
 """The rounds that their files state for them."""
 

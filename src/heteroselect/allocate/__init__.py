@@ -3,6 +3,7 @@
 from heteroselect.allocate.budget import Schedule
 from heteroselect.allocate.deadline import Deadline
 from heteroselect.allocate.density import All, Allocation, ScoreShare, UniformShare, Waterfill
+from heteroselect.allocate.fedband import FedBand
 from heteroselect.allocate.fedcg import FedCG
 from heteroselect.allocate.flexcom import FlexCom
 from heteroselect.allocate.optrate import OptRate
@@ -13,6 +14,7 @@ __all__ = [
     "All",
     "Allocation",
     "Deadline",
+    "FedBand",
     "FedCG",
     "FlexCom",
     "OptRate",

@@ -1,0 +1,17 @@
+"""FedBand: clients whose updates deviate more send more, and the others defer.
+
+Reconstructed from the abstract; deviations are those of the last uploads. Left out: sending nothing at all: whoever
+defers sends the least density and keeps the rest in its memory.
+"""
+
+from heteroselect.allocate import FedBand
+from heteroselect.compress import ErrorMemory, TopK
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+
+ENTRY = Entry(
+    Method("fedband", allocate=FedBand(), memory=ErrorMemory("static", static=1.0), compress=TopK()),
+    summary="clients whose updates deviate more send more, and the others defer",
+    paper='Alanazi, Fahim, Ibnath, Guler, Roy-Chowdhury, Swami, Papalexakis, Krishnamurthy, "FedBand: Adaptive federated learning with bandwidth constraints", ICCCN 2025',
+    reconstruction=True,
+)
