@@ -82,7 +82,13 @@ def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypa
         lines = list(csv.DictReader(file))
     assert [line["status"] for line in lines] == ["finished"] * 3 + ["failed"] + ["finished"] * 2 + ["refused"]
     page = (out / "cross.html").read_text()
-    for text in ("memory none only", "no result with seed 2", "data:image/svg+xml;base64,", "too few to tell"):
+    for text in (
+        "memory none only",
+        "no result with seed 2",
+        "data:image/svg+xml;base64,",
+        "too few to tell",
+        "The clock (everything)",
+    ):
         assert text in page
     assert "<script" not in page
     monkeypatch.setattr(grids, "play_cell", played)

@@ -17,7 +17,7 @@ from heteroselect.report import MARK
 from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, picture, row, section, table
 from heteroselect.report.style import INK, QUIET
-from heteroselect.runs.cross import NOTE, OUTCOMES, Crossing, brought, effect_rows, interaction, left_out, spread
+from heteroselect.runs.cross import OUTCOMES, Crossing, brought, effect_rows, interaction, left_out, spread
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -87,7 +87,7 @@ def render(crossing: Crossing, command: str) -> str:
     title = f"{crossing.base}: {keys[0]} × {keys[1]}"
     lead = (
         f"{counts[0]} × {counts[1]} pairs, {len(crossing.runs)} runs with the seeds "
-        f"{', '.join(map(str, crossing.seeds))}. {NOTE}"
+        f"{', '.join(map(str, crossing.seeds))}. {crossing.note}"
     )
     sections = []
     missing = left_out(crossing)

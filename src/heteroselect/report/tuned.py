@@ -14,6 +14,7 @@ from heteroselect.report.html import page, picture, row, section, table
 from heteroselect.report.style import COLOURS, INK, QUIET
 from heteroselect.runs.trials import QUARTER, THIRD
 from heteroselect.runs.tune import Found, line, shown
+from heteroselect.world.clock import clock_sentence
 
 NAMES = {
     "at-bytes": "accuracy at the bytes that clients send with the first method's default",
@@ -70,7 +71,8 @@ def render(found: Sequence[Found], by: str, command: str) -> str:
             for knob in one.contest.knobs
         )
         sections.append(section(one.contest.name, f"Ranges: {ranges}.", _trials(one, by)))
-    return page("Equal tuning", LEAD, sections, command)
+    clock = clock_sentence(trial.cells[0].config.world.charge for one in found for trial in one.contest.trials)
+    return page("Equal tuning", f"{LEAD} {clock}", sections, command)
 
 
 def _trials(one: Found, by: str) -> str:

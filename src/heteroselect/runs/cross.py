@@ -27,6 +27,7 @@ from heteroselect.runs.grid import Cell
 from heteroselect.runs.loop import KINDS_OF_BYTES, Line
 from heteroselect.runs.study import Planned, RowTable, Study, plan
 from heteroselect.settings.config import parse_changes
+from heteroselect.world.clock import clock_sentence
 
 MADE = "Made by `heteroselect compare"
 Axes = Mapping[str, Sequence[Any]]
@@ -120,6 +121,11 @@ class Crossing:
     def all_cells(self) -> list[Cell]:
         """Seed by seed, so that a crossing that is broken off has all pairs of the seeds it has."""
         return sorted((cell for same in self.cells.values() for cell in same), key=lambda cell: cell.seed)
+
+    @property
+    def note(self) -> str:
+        """How to read the tables, and what the seconds count."""
+        return f"{NOTE} {clock_sentence(cell.config.world.charge for cell in self.all_cells)}"
 
     def pair(self, place: tuple[int, int]) -> str:
         """The name of a pair."""
@@ -259,7 +265,7 @@ NOTE = (
 
 def markdown(crossing: Crossing, command: str) -> str:
     rows, columns = crossing.levels
-    parts = [f"{MADE}{command.removeprefix('heteroselect compare')}`. {NOTE}"]
+    parts = [f"{MADE}{command.removeprefix('heteroselect compare')}`. {crossing.note}"]
     for name, outcome in OUTCOMES.items():
         values, effects = crossing.values(name), crossing.effects(name)
         parts.append(f"## {outcome.title}, {outcome.unit}")
