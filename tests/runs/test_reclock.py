@@ -49,6 +49,9 @@ def test_parts_that_go_by_the_clock_are_named():
     assert of("heteroselect") == ("allocate score",)
     assert of("fedcg") == ("select fedcg", "allocate fedcg")
     assert of("scaffold") == ()
+    for horizon, found in ((None, ()), (500.0, ("rate cosine",))):
+        changes = {"method.rate.kind": "cosine"} | ({} if horizon is None else {"method.rate.horizon": horizon})
+        assert depends(heteroselect.load("mnist", method="fedavg", changes=changes).method) == found
 
 
 def test_what_cannot_be_reclocked_is_said(runs, tmp_path):

@@ -63,8 +63,8 @@ def reclock(path: Path, charge: str) -> Reclocked:
 
 
 def depends(method: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parts of a method, as it is written down, that decide by links or by a ceiling which counts what is charged;
-    of a part from a user's file nothing is known, so that it is named too."""
+    """The parts of a method, as it is written down, that decide by links, by simulated time, or by a ceiling that
+    counts what is charged; of a part from a user's file nothing is known, so that it is named too."""
     found = []
     for role, table in method.items():
         if not isinstance(table, Mapping):
@@ -72,7 +72,8 @@ def depends(method: Mapping[str, Any]) -> tuple[str, ...]:
         kind = KINDS[role].get(table["kind"])
         needs: Any = getattr(kind, "needs", frozenset())
         by_links = kind is None or (isinstance(needs, frozenset) and "links" in needs)
-        if by_links or table.get("ceiling", "none") != "none" or (role, table["kind"]) in _BY_LINKS:
+        of_time = {"allocate": "ceiling", "rate": "horizon"}.get(role, "")  # in bits that are charged, in seconds
+        if by_links or table.get(of_time, "none") != "none" or (role, table["kind"]) in _BY_LINKS:
             found.append(f"{role} {table['kind']}")
     return tuple(found)
 
