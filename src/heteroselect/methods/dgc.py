@@ -1,7 +1,6 @@
 """Deep gradient compression: one coordinate in a hundred, momentum corrected and masked, with a warm-up.
 
-A round takes the place of a step; the warm-up is five rounds. The momentum of 0.9 grows stale while a client is not
-selected.
+A round takes the place of a step. The momentum of 0.9 is that of the memory alone: the local SGD has none.
 """
 
 from heteroselect.aggregate import Equal
@@ -9,11 +8,13 @@ from heteroselect.allocate import UniformShare
 from heteroselect.compress import MomentumMemory, TopK
 from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.train import SGD
 
 ENTRY = Entry(
     Method(
         "dgc",
         allocate=UniformShare(average=0.01, warmup="ramp", warmup_rounds=5),
+        train=SGD(momentum=0.0),
         memory=MomentumMemory(),
         compress=TopK(),
         weigh=Equal(),

@@ -3,10 +3,10 @@
 from heteroselect.aggregate import Equal
 from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import FedDyn
+from heteroselect.train import FedDyn, SharedRate
 
 ENTRY = Entry(
-    Method("feddyn", train=FedDyn(), weigh=Equal()),
+    Method("feddyn", rate=SharedRate(start=0.2), train=FedDyn(), weigh=Equal()),
     summary="the objective of each client is bent towards the global optimum",
     paper='Acar, Zhao, Matas, Mattina, Whatmough, Saligrama, "Federated learning based on dynamic regularization", ICLR 2021',
 )

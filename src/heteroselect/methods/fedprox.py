@@ -5,7 +5,7 @@ from heteroselect.methods.entry import Entry
 from heteroselect.train import SGD
 
 ENTRY = Entry(
-    Method("fedprox", train=SGD(proximal=0.1)),
+    Method("fedprox", train=SGD(proximal=0.01)),
     summary="FedAvg with a pull μ towards the global model",
     paper='Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith, "Federated optimization in heterogeneous networks", MLSys 2020',
 )

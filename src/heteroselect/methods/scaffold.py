@@ -7,10 +7,10 @@ what was sent. Plain SGD at the clients: with a momentum the control variates ar
 from heteroselect.aggregate import Equal
 from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import Scaffold
+from heteroselect.train import Scaffold, SharedRate
 
 ENTRY = Entry(
-    Method("scaffold", train=Scaffold(), weigh=Equal()),
+    Method("scaffold", rate=SharedRate(start=0.2), train=Scaffold(clip=10.0), weigh=Equal()),
     summary="control variates take the drift out of the local steps",
     paper='Karimireddy, Kale, Mohri, Reddi, Stich, Suresh, "SCAFFOLD: Stochastic controlled averaging for federated learning", ICML 2020',
     leaves_out="option I, a full gradient per client; this is option II",

@@ -26,9 +26,9 @@ class FedDyn(Local):
     requires: ClassVar[Requires] = EQUAL
     brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
 
-    alpha: float = setting(0.1, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
+    alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
-    clip: float = setting(2.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
+    clip: float = setting(10.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
 
     @property
     def proximal(self) -> float:
