@@ -8,6 +8,7 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
+from heteroselect import methods
 from heteroselect.compress.update import Update
 from heteroselect.moment import Moment
 from heteroselect.population import Population
@@ -48,3 +49,15 @@ def test_before_there_is_any_upload_the_draw_is_uniform(unseen):
     draws = [tuple(sorted(select(DivFL(unseen), 2, *[None] * 4, seed=seed).ids.tolist())) for seed in range(60)]
     assert set(draws) == set(itertools.combinations(range(4), 2))
     assert select(DivFL(unseen), 2, *[None] * 4).share.tolist() == [0.5, 0.5]
+
+
+def test_a_representative_of_many_counts_by_its_data_and_not_by_their_number():
+    """As the authors' code does. Four clients close together and two far away, all with equal data: the one that stands
+    for four of six would have two thirds of the vote."""
+    cohort = select(methods.get("divfl").select, 3, 0, 0.1, 0.2, 0.3, 10, 20)
+    assert sorted(cohort.share.tolist()) == pytest.approx([1 / 6, 1 / 6, 4 / 6])
+    weights = methods.get("divfl").weigh.weights(np.zeros(3), cohort, Population.new(np.full(6, 10)))
+    assert_allclose(weights, 1 / 3)
+    sizes = np.array([10, 10, 10, 10, 20, 30])
+    weights = methods.get("divfl").weigh.weights(np.zeros(3), cohort, Population.new(sizes))
+    assert_allclose(weights, sizes[cohort.ids] / sizes[cohort.ids].sum())

@@ -1,17 +1,16 @@
 """DivFL: the m clients whose updates best stand for those of everybody.
 
-Clients never selected come first, in the place of the paper's round in which all send a gradient; weights are the
-paper's cluster sizes.
+Weights are data sizes, as in the authors' code. The cluster sizes of the paper's analysis are `method.weigh.kind=share`:
+they give nearly all weight to one client, because updates of many lie closest to the one that moved least.
 """
 
-from heteroselect.aggregate import ByShare
 from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
 from heteroselect.select import DivFL
 
 ENTRY = Entry(
-    Method("divfl", select=DivFL(), weigh=ByShare()),
+    Method("divfl", select=DivFL()),
     summary="the m clients whose updates best stand for those of everybody",
     paper='Balakrishnan, Li, Zhou, Himayat, Smith, Bilmes, "Diverse client selection for federated learning via submodular maximization", ICLR 2022',
-    leaves_out="the first round in which all clients send a gradient",
+    leaves_out="the first round in which all clients send a gradient: clients never selected come first",
 )

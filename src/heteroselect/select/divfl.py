@@ -11,19 +11,19 @@ import numpy as np
 
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort, Situation
-from heteroselect.part import Brings, setting
+from heteroselect.part import setting
 from heteroselect.select.facility import lazy, represented
 from heteroselect.select.geometry import SKETCH, UNSEEN, distances, gram
 
 
 @dataclass(frozen=True)
 class DivFL:
-    """The m most representative clients; `share` is the part of all clients that each stands for."""
+    """The m most representative clients; `share` is the part of all clients that each stands for, which weighs where
+    `weigh` is share."""
 
     kind: ClassVar[str] = "divfl"
     shares: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
-    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
     unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)
