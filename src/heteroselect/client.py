@@ -93,7 +93,9 @@ class Client:
     ) -> tuple[Upload, Pending | Learnt]:
         """Train from the global model in `model`, and compress what was learnt and what was kept."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
-        job = Job(task.loss, batches, [order.rate], order.steps, [state.get("train", {})], shared or {})
+        job = Job(
+            task.loss, batches, [order.rate], order.steps, [state.get("train", {})], shared or {}, by_example(method)
+        )
         with self._randomness(order.round, model, task):
             with naming("train"):
                 trained = method.train.run(model, job)
@@ -193,6 +195,11 @@ class Client:
     ) -> AbstractContextManager[object]:
         generator = self.streams.torch(purpose, round=round, client=self.id, device=model.device)
         return drawing_from(generator, task.draws)
+
+
+def by_example(method: Method) -> bool:
+    """Whether a client's report goes by the losses of single examples."""
+    return "examples" in method.needs
 
 
 def _loss(model: FlatModel, task: Task, x: Tensor, y: Tensor) -> Tensor:

@@ -32,6 +32,8 @@ class Cohort:
     """Local steps of each, once they are ordered."""
     variances: Reals | None = None
     """How far off each upload is on average, relative to its squared length, where the compressor knows it."""
+    enough: int = 0
+    """So many answers are waited for, and the rest comes too late; 0: all of them."""
 
     def only(self, places: Counts) -> "Cohort":
         """Those at some places of `ids`. They stand for the others too: the shares keep their sum."""

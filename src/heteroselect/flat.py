@@ -91,6 +91,7 @@ class FlatModel:
         self.layout = _layout(trained)
         self.vector = torch.empty(self.layout.size, device=self.device)
         self.gradient = torch.zeros(self.layout.size, device=self.device)
+        self.outputs = torch.empty(0)
         self.views: list[nn.Parameter] = []
         for (_, parameter), span in zip(trained, self.layout.parameters, strict=True):
             view = shaped(self.vector[span.slice], parameter)
@@ -117,9 +118,10 @@ class FlatModel:
         return {name: value.detach().cpu().clone().contiguous() for name, value in self.module.state_dict().items()}
 
     def backward(self, loss: Loss, x: Tensor, y: Tensor) -> Tensor:
-        """Leave the gradient of the loss of one batch in `self.gradient`; give the loss."""
+        """Leave the gradient of the loss of one batch in `self.gradient`, and the outputs; give the loss."""
         self.gradient.zero_()
-        value = loss(self.module(x), y)
+        self.outputs = self.module(x)
+        value = loss(self.outputs, y)
         value.backward()  # type: ignore[no-untyped-call]
         return value.detach()
 

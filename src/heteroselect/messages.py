@@ -35,8 +35,9 @@ class Order:
 class Upload:
     """Client to server: the update as bytes, and a few numbers about how it came to be.
 
-    `report` has the mean `loss` of its training and the root of its mean square, `rms`; the `norm` of what it learnt
-    and that of what it still keeps back, `memory`; and `label0`, `label1`, … where a part needs "labels".
+    `report` has the mean `loss` of its training and the root of its mean square, `rms` (of batches, or of single
+    examples where a part of the method needs "examples"); the `norm` of what it learnt and that of what it still keeps
+    back, `memory`; and `label0`, `label1`, … where a part needs "labels".
     """
 
     client: int

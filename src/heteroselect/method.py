@@ -29,9 +29,10 @@ from heteroselect.select import Cohort, SendAll, Situation, Uniform
 from heteroselect.state import Kept
 from heteroselect.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
 
-NEEDS = frozenset({"scores", "losses", "reports", "uploads", "links", "labels"})
-"""What a part may ask for: a score, losses asked for, what clients report of their training, their last uploads,
-links and devices, and which share of a client's examples has which label."""
+NEEDS = frozenset({"scores", "losses", "reports", "examples", "uploads", "links", "labels"})
+"""What a part may ask for: a score, losses asked for, what clients report of their training, that this report goes by
+the loss of every single example, their last uploads, links and devices, and which share of a client's examples has
+which label."""
 
 
 class Scorer(Protocol):

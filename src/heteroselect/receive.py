@@ -61,8 +61,10 @@ def receive(
     environment: Environment,
     streams: Streams,
     history: Reals | None = None,
+    enough: int = 0,
 ) -> Arrived:
-    """Wait for the answers, let the world lose and damage some, decode the others and screen them.
+    """Wait for the answers (for `enough` of them, where it is not 0), let the world lose and damage some, decode the
+    others and screen them.
 
     Nothing in a payload can reach the model before it has passed here. `history` is what the screen remembers.
     """
@@ -76,8 +78,8 @@ def receive(
     for charge in CHARGES:
         clock = replace(environment.clock, charge=charge)
         begin = now + clock.scoring(sent, conditions, method.score.batches, now)
-        others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate)[1]
-    in_time, seconds, answers = faults.wait(answers, fate)
+        others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate, enough)[1]
+    in_time, seconds, answers = faults.wait(answers, fate, enough)
     codecs = table_with(getattr(method.compress, "codec", None))
     payloads, updates, events = [0] * len(ids), {}, []
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):

@@ -282,6 +282,7 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
         this.environment,
         this.streams,
         server.of("screen").get("lengths"),
+        enough=0 if reports else cohort.enough,  # who of those chosen after training sends is decided already
     )
     arrived = replace(arrived, events=seen.events + events + arrived.events)
     return Answers(uploads, cohort, densities, arrived)

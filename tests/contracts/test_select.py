@@ -68,7 +68,7 @@ FEWER = (FedCS, AdaSample, Clustered, Delta)  # a deadline, or draws with replac
 DRAWS = 1500
 GAPS = np.array([1, 2, 4, 5, 9, 12, 13, 20, 21, 30])
 MOMENT = Moment(6, 20)
-WORDS = {"scores", "losses", "reports", "uploads", "links", "labels"}
+WORDS = {"scores", "losses", "reports", "examples", "uploads", "links", "labels"}
 
 
 def each(*kinds):

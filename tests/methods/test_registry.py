@@ -206,6 +206,20 @@ def test_after_training_only_the_chosen_send():
         assert line["events"] == []
 
 
+def test_over_commitment_is_paid_for_and_the_first_to_answer_count():
+    settings = {"clients": 12, "selected": 3, "rounds": 4, "method.train.steps": 2, "method.select.overcommit": 1.3}
+    run = heteroselect.run("mnist", method="oort", settings=settings)
+    for line in run.rounds:
+        late = [event["client"] for event in line["events"]]
+        assert [event["kind"] for event in line["events"]] == ["late"]
+        assert len(line["selected"]) == 4  # ⌈1.3 · 3⌉
+        assert line["weights"].count(pytest.approx(1 / 3)) == 3
+        assert line["weights"][line["selected"].index(late[0])] == 0
+        # all four fetch the model of 31,400 bytes and send their update
+        assert line["bytes_down"] == 4 * 31_400
+        assert all(sent > 0 for sent in line["bytes_up_clients"])
+
+
 @pytest.mark.slow
 def test_steps_by_device_differ_and_the_fast_do_more():
     settings = {"clients": 10, "selected": 5, "rounds": 2, "method.train.steps": 10, "method.train.batch": 4}

@@ -13,11 +13,11 @@ from heteroselect.conditions import Conditions
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.select import Situation
-from heteroselect.select.oort import Oort, statistical
+from heteroselect.select.oort import Oort, normalised, statistical
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 DRAWS = 3000
-GREEDY = Oort(explore=0, explore_minimum=0, bonus=0, clip=100, tired=0)
+GREEDY = Oort(explore=0, explore_minimum=0, bonus=0, clip=100)
 
 
 def people(rms, seconds=None, sizes=None, round=1):
@@ -59,23 +59,43 @@ def test_statistical_utility_by_hand():
 
 
 def test_the_slow_are_penalised_beyond_the_preferred_duration():
+    # utilities are equal: (100 − 99.9)/0.1 = 1, and (10/20)² = 0.25
     population = people([2.0, 2.0], seconds=[20.0, 5.0], sizes=[50, 50])
-    assert_allclose(worth(GREEDY, population, 10.0), [25, 100])
-    assert_allclose(worth(Oort(penalty=0, bonus=0), population, 10.0), [100, 100])
+    assert_allclose(worth(GREEDY, population, 10.0), [0.25, 1])
+    assert_allclose(worth(Oort(penalty=0, bonus=0), population, 10.0), [1, 1])
+
+
+def test_utilities_are_brought_to_one_scale_before_anything_is_added():
+    # (U − 0.999·100)/(300 − 99.9) of 100, 200 and 300: 0.1, 100.1 and 200.1 out of 200.1
+    assert_allclose(normalised(np.array([100.0, 200.0, 300.0]), 100), np.array([0.1, 100.1, 200.1]) / 200.1)
+    # in another unit, the same
+    assert_allclose(normalised(np.array([1.0, 2.0, 3.0]), 100), np.array([0.1, 100.1, 200.1]) / 200.1)
+    # cut at the median, the range is still that of all
+    assert_allclose(normalised(np.array([100.0, 200.0, 300.0]), 50), np.array([0.1, 100.1, 100.1]) / 200.1)
+
+
+def test_a_client_of_long_ago_comes_before_one_of_higher_utility():
+    """The bonus of a client last seen in round 1, √(0.1·ln 50) = 0.625, outweighs half of the range of utilities;
+    added to raw utilities of 100 to 300 it would not be noticed."""
+    population = people([10.0, 20.0, 30.0])
+    population.last_round[:] = [49, 1, 49]
+    found = worth(Oort(clip=100), population, 10.0, round=50)
+    assert_allclose(found, np.array([0.1, 100.1, 200.1]) / 200.1 + np.sqrt(0.1 * math.log(50) / np.array([49, 1, 49])))
+    assert found.argmax() == 1
 
 
 def test_a_utility_from_long_ago_has_a_bonus():
     population = people([2.0, 2.0])
     population.last_round[:] = [1, 9]
     found = worth(Oort(), population, 10.0, round=10)
-    assert_allclose(found, 20 + np.sqrt(0.1 * math.log(10) / np.array([1, 9])))
+    assert_allclose(found, 1 + np.sqrt(0.1 * math.log(10) / np.array([1, 9])))
 
 
 def test_an_outlier_is_cut_and_nothing_counts_as_the_least():
     population = people([1.0] * 19 + [1000.0] + [0.0])
     found = worth(Oort(bonus=0), population, 10.0)
-    assert found[19] == pytest.approx(np.percentile([10.0] * 19 + [10000.0, 0.0], 95))
-    assert found[20] == 10
+    # 21 utilities: the 95th percentile is the twentieth, 10, where the outlier is cut; 0 counts as the least, 10
+    assert_allclose(found, (10 - 9.99) / (10000 - 9.99))
 
 
 @pytest.mark.parametrize(("round", "epsilon"), [(1, 0.9), (2, 0.882), (11, 0.9 * 0.98**10), (200, 0.2)])
@@ -98,7 +118,7 @@ def test_newcomers_have_their_part(epsilon, fresh):
 
 def test_newcomers_make_up_for_the_tried_and_the_tried_for_newcomers():
     assert sorted(select(GREEDY, people([1.0, None, None]), 3).ids) == [0, 1, 2]
-    everybody_new = Oort(explore=1.0, explore_decay=1, tired=0)
+    everybody_new = Oort(explore=1.0, explore_decay=1)
     assert sorted(select(everybody_new, people([1.0, 1.0, None]), 3).ids) == [0, 1, 2]
 
 
@@ -110,12 +130,12 @@ def test_fast_newcomers_are_favoured():
 
 
 def test_only_those_near_the_best_have_a_chance_and_by_their_worth():
-    # the second best is worth 96; 95 % of it are 91.2, so 92 is in the pool and 91 is not
+    # (U − 9.99)/90.01 of 100, 96, 92, 91 and 10: 95 % of the second best are 0.9078, 92 has 0.9111 and 91 has 0.9000
     population, seen = people([10.0, 9.6, 9.2, 9.1, 1.0]), np.zeros(5)
     for seed in range(DRAWS):
         seen[select(GREEDY, population, 2, seed=seed).ids] += 1 / DRAWS
     assert (seen[3:] == 0).all()
-    p = np.array([10, 9.6, 9.2]) / 28.8
+    p = np.array([90.01, 86.01, 82.01]) / 258.03
     both = np.array([p[k] + sum(p[j] * p[k] / (1 - p[j]) for j in range(3) if j != k) for k in range(3)])
     assert (abs(seen[:3] - both) <= 4 * np.sqrt(both * (1 - both) / DRAWS)).all()
 
@@ -123,11 +143,11 @@ def test_only_those_near_the_best_have_a_chance_and_by_their_worth():
 def test_the_tired_rest_while_there_are_others():
     population = people([10.0, 9.9, 1.0, 0.9])
     population.counts[:2] = 11
-    rule = Oort(explore=0, explore_minimum=0)
+    rule = Oort(explore=0, explore_minimum=0, tired=10)
     assert sorted(select(rule, population, 2).ids) == [2, 3]
     assert sorted(select(rule, population, 3).ids) == [0, 2, 3]  # the better of the tired
     population.counts[:2] = 10
-    assert sorted(select(Oort(explore=0, explore_minimum=0, cut=1.0), population, 2).ids) == [0, 1]
+    assert sorted(select(Oort(explore=0, explore_minimum=0, cut=1.0, tired=10), population, 2).ids) == [0, 1]
 
 
 def test_patience_starts_at_a_fast_clients_duration_or_as_told():
@@ -136,8 +156,24 @@ def test_patience_starts_at_a_fast_clients_duration_or_as_told():
     assert select(Oort(pace=7.5), population, 2).state["duration"] == 7.5
 
 
-@pytest.mark.parametrize(("utilities", "duration"), [([9, 8, 4, 4], 6.0), ([4, 4, 9, 8], 3.0), ([4, 4, 4, 4], 3.0)])
-def test_the_pacer_grows_patient_when_the_cohorts_are_worth_less(utilities, duration):
+def test_nobody_is_tired_unless_told():
+    population = people([10.0, 9.9, 1.0, 0.9])
+    population.counts[:2] = 1000
+    assert sorted(select(GREEDY, population, 2).ids) == [0, 1]
+    assert Oort().tired == 0
+
+
+@pytest.mark.parametrize(
+    ("utilities", "duration"),
+    [
+        ([5, 5, 5, 4], 6.0),  # 9 beside 10: flat, within a tenth
+        ([5, 5, 6, 5], 6.0),  # 11 beside 10
+        ([5, 5, 4, 4], 3.0),  # 8 beside 10: still falling, as losses do
+        ([1, 1, 5, 6], 3.0),  # 11 beside 2: 4.5 times the first, not yet sharp
+        ([1, 1, 6, 6], 3.0),  # 12 beside 2: sharp, but T is never below Δ
+    ],
+)
+def test_the_pacer_grows_patient_when_the_cohorts_are_worth_the_same(utilities, duration):
     rule, state, population = Oort(window=2, pace=3.0), {}, people([1.0, 1.0], sizes=[1, 1], round=0)
     for t, utility in enumerate(utilities, 1):
         assert "duration" not in state or state["duration"] == 3
@@ -153,10 +189,10 @@ def test_the_pacer_looks_once_a_window():
     found = []
     for t in range(1, 9):
         population = population.selected(np.array([0]), t)
-        population.reports["rms"][0] = 20 - t
+        population.reports["rms"][0] = (1, 1, 1, 1, 1, 1, 6, 6)[t - 1]
         state = select(rule, population, 1, round=t + 1, state=state).state
         found.append(float(state["duration"]))
-    assert found == [3, 3, 3, 6, 6, 9, 9, 12]
+    assert found == [3, 3, 3, 6, 6, 9, 9, 6]  # twice flat, and then twelve beside two
     assert len(state["utility"]) == 4
 
 
@@ -178,3 +214,12 @@ def test_who_never_answered_is_asked_again_but_less_and_less():
     for seed in range(DRAWS):
         seen[select(Oort(), population, 1, seed=seed).ids] += 1 / DRAWS
     assert abs(seen[0] - 1 / 11) <= 4 * math.sqrt(10 / 121 / DRAWS)
+
+
+def test_over_commitment_asks_more_and_waits_for_the_places():
+    population = people([1.0] * 20)
+    assert select(Oort(), population, 10).enough == 0
+    cohort = select(Oort(overcommit=1.3), population, 10)
+    assert (len(cohort.ids), cohort.enough) == (13, 10)
+    assert (len(select(Oort(overcommit=1.3), people([1.0] * 11), 10).ids)) == 11
+    assert select(Oort(overcommit=1.3), people([1.0] * 10), 10).enough == 0

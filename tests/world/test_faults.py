@@ -84,6 +84,20 @@ def test_how_long_the_server_waits(faults: Faults, struck: list, in_time: list, 
     assert faults.wait(EXPECTED, struck)[:2] == (in_time, until)
 
 
+@pytest.mark.parametrize(
+    ("enough", "struck", "in_time", "until"),
+    [
+        (2, [None, None, None], [True, False, True], 6),  # the first two are in after six seconds
+        (1, [None, None, None], [True, False, False], 4),
+        (3, [None, None, None], [True, True, True], 10),
+        (2, ["missing", None, None], [False, True, True], 10),
+        (2, ["missing", None, "missing"], [False, True, False], 10),  # too few: waited for as ever
+    ],
+)
+def test_once_there_are_enough_answers_nobody_is_waited_for(enough, struck, in_time, until) -> None:
+    assert Faults().wait(EXPECTED, struck, enough)[:2] == (in_time, until)
+
+
 def test_a_late_answer_takes_as_long_as_it_takes() -> None:
     assert Faults(late_factor=3).wait(EXPECTED, ["late", None, None])[2].tolist() == [12, 10, 6]
 

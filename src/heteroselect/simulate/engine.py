@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 import torch
 from torch import Tensor
 
-from heteroselect.client import Client, Learnt, Pending, Task
+from heteroselect.client import Client, Learnt, Pending, Task, by_example
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples
 from heteroselect.flat import FlatModel, Layout, Weights
@@ -123,14 +123,14 @@ class Simulator:
         data = Examples(torch.stack([part.x for part in parts]), torch.stack([part.y for part in parts]))
         rows = self._rows.get((id(model), len(orders)))
         if rows is None:
-            rows = Together(model, len(orders), exact="reports" in method.needs)
+            rows = Together(model, len(orders), exact=not method.needs.isdisjoint({"reports", "examples"}))
             if model.buffers() or not rows.fits(task.loss, *next(self._batches_together(data, model))):
                 return None
             self._rows[id(model), len(orders)] = rows
         batches, rates = self._batches_together(data, model), [order.rate for order in orders]
         rows.vector.copy_(start)
         own = [state.get("train", {}) for state in states]
-        job = Job(task.loss, lambda: next(batches), rates, orders[0].steps, own, shared)
+        job = Job(task.loss, lambda: next(batches), rates, orders[0].steps, own, shared, by_example(method))
         trained = method.train.run(rows, job)
         answers: list[Answer] = []
         for row, (client, order) in enumerate(zip(clients, orders, strict=True)):

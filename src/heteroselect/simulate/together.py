@@ -34,6 +34,7 @@ class Together:
         self.model, self.module, self.exact = model, model.module, exact
         self.vector = model.vector.repeat(rows, 1)
         self.gradient = torch.zeros_like(self.vector)
+        self.outputs = torch.empty(0)
         self._parameters, self._gradients = self._views(self.vector), self._views(self.gradient)
         self._graph: Graph | None = None
 
@@ -46,8 +47,9 @@ class Together:
         torch._foreach_copy_(self._gradients, gradients)
         if not self.exact:
             return losses
+        self.outputs = losses
         with torch.no_grad():
-            return torch.stack([loss(*row) for row in zip(losses, y, strict=True)])
+            return torch.stack([loss(*row) for row in zip(self.outputs, y, strict=True)])
 
     def fits(self, loss: Loss, x: Tensor, y: Tensor) -> bool:
         """Whether the rows give the very gradients that single models give, to the bit, and with `exact` the losses."""

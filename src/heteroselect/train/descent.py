@@ -4,9 +4,11 @@ A solver with another gradient hands `descend` a Trainable whose `backward` comp
 module of this room that needs torch to be imported: solvers import it when they run.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,6 +16,9 @@ from torch import Tensor
 
 from heteroselect.compress.update import Values
 from heteroselect.train.solver import Job, Trainable, Trained
+
+if TYPE_CHECKING:
+    from heteroselect.flat import Loss
 
 
 def descend(
@@ -32,16 +37,41 @@ def descend(
     added = None if shift is None else torch.from_numpy(np.stack(shift)).view_as(anchor).to(anchor.device)
     rates = [job.rates[0]] if len(set(job.rates)) == 1 else list(job.rates)
     total = squares = torch.zeros((), device=anchor.device)
+    each = partial(_singly, per_example(job.loss)) if job.examples else None
     model.module.train()
     for _ in range(job.steps):
         x, y = job.batches()
         value = model.backward(job.loss, x, y)
-        total, squares = total + value, squares + value * value
         with torch.no_grad():
+            single = each(model, y) if each else value
+            total, squares = total + value, squares + single * single
             if added is not None:
                 model.gradient.add_(added)
             fused()(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum)
+    if each:  # of examples that are as many in each row; row by row, so that a matrix gives the bits of single models
+        squares = torch.stack([row.mean() for row in squares]) if anchor.dim() > 1 else squares.mean()
     return Trained(total / job.steps, (squares / job.steps).sqrt())
+
+
+def per_example(loss: "Loss") -> "Loss":
+    """The same loss, of each example of a batch: those of torch say so themselves (`reduction`), of any other function
+    they are its values on batches of one."""
+    if "reduction" in inspect.signature(loss).parameters:
+        single: Callable[..., Tensor] = loss
+        return partial(single, reduction="none")
+    return lambda outputs, y: torch.stack([loss(outputs[[i]], y[[i]]) for i in range(len(y))])
+
+
+def _singly(loss: "Loss", model: Trainable, y: Tensor) -> Tensor:
+    """The loss of each example of the last batch, in rows where there are rows."""
+
+    def one(outputs: Tensor, targets: Tensor) -> Tensor:
+        values = loss(outputs, targets)
+        return values.flatten(1).mean(1) if values.dim() > 1 else values
+
+    if model.vector.dim() == 1:
+        return one(model.outputs, y)
+    return torch.stack([one(outputs, targets) for outputs, targets in zip(model.outputs, y, strict=True)])
 
 
 def step(

@@ -45,6 +45,7 @@ class _Perturbed:
     def __init__(self, model: Trainable, solver: FedSOL) -> None:
         self.model, self.solver, self.moved = model, solver, False
         self.module, self.vector, self.gradient = model.module, model.vector, model.gradient
+        self.outputs = model.outputs
         trained = ((name, p) for name, p in self.module.named_parameters() if p.requires_grad)
         self.start = {name: p.detach().clone() for name, p in trained}
         self.buffers = {name: buffer.clone() for name, buffer in self.module.named_buffers()}
@@ -53,7 +54,9 @@ class _Perturbed:
         """Returns the loss at y itself, where this step starts."""
         if not self.moved:  # y = w: there is nothing to move away from, and q/‖q‖ would be rounding
             self.moved = True
-            return self.model.backward(lambda outputs, targets: loss(_scores(outputs), targets), x, y)
+            value = self.model.backward(lambda outputs, targets: loss(_scores(outputs), targets), x, y)
+            self.outputs = self.model.outputs
+            return value
         value = self._towards(loss, x, y)
         here, statistics = self.vector.clone(), [buffer.clone() for buffer in self.module.buffers()]
         self._perturb()
@@ -81,6 +84,7 @@ class _Perturbed:
             return kl_div(torch.log_softmax(outputs / temperature, 1), target, reduction="batchmean")
 
         self.model.backward(apart, x, y)
+        self.outputs = self.model.outputs
         return values[0]
 
     def _perturb(self) -> None:

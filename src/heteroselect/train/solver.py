@@ -23,11 +23,13 @@ EQUAL: Requires = {"work": ("equal",), "rate": ("shared",), "weigh": ("uniform",
 
 
 class Trainable(Protocol):
-    """A flat model, or a matrix with one in each row: `vector` has all parameters, `gradient` their gradients."""
+    """A flat model, or a matrix with one in each row: `vector` has all parameters, `gradient` their gradients, and
+    `outputs` what the module gave for the last batch (a matrix keeps it where single losses are wanted)."""
 
     module: "nn.Module"
     vector: "Tensor"
     gradient: "Tensor"
+    outputs: "Tensor"
 
     def backward(self, loss: "Loss", x: "Tensor", y: "Tensor") -> "Tensor":
         """Leaves the gradient of one batch in `gradient`, and returns the loss."""
@@ -38,6 +40,7 @@ class Job:
     """One client's training in a round; or that of several, one per row of the model.
 
     `rates` and `states` (the solver's own, at the client) have one entry per row; `shared` came down with the model.
+    With `examples` the report squares the loss of each example, and not that of a batch.
     """
 
     loss: "Loss"
@@ -46,6 +49,7 @@ class Job:
     steps: int
     states: Sequence[Kept] = ({},)
     shared: Kept = field(default_factory=dict)
+    examples: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,8 @@ class Local:
 
 @dataclass(frozen=True)
 class Trained:
-    """The mean of the batches' losses, and the root of their mean square; of each row where there are rows."""
+    """The mean of the batches' losses, and the root of their mean square (or of that of single examples); of each row
+    where there are rows."""
 
     loss: "Tensor"
     rms: "Tensor"

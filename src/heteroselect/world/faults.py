@@ -83,9 +83,10 @@ class Faults:
             values[0] = np.nan if kind == "nan" else np.inf
         return replace(upload, payload=encode(Update(sent.size, sent.positions, values)))
 
-    def wait(self, expected: Reals, struck: Sequence[str | None]) -> tuple[list[bool], float, Reals]:
+    def wait(self, expected: Reals, struck: Sequence[str | None], enough: int = 0) -> tuple[list[bool], float, Reals]:
         """Whether each answer is in time, how many seconds the server waits, and how many each answer takes; `expected`
-        are the seconds of each answer without faults."""
+        are the seconds of each answer without faults. The server waits no longer once it has `enough` answers (0: it
+        waits for all)."""
         if len(expected) == 0:
             return [], 0.0, expected
         deadline = self.deadline or float(expected.max())
@@ -97,6 +98,9 @@ class Faults:
         if self.late_rule == "wait":
             late[:] = False
         in_time = here & ~late
+        if 0 < enough <= in_time.sum():
+            first = np.argsort(np.where(in_time, seconds, np.inf), kind="stable")[:enough]
+            return np.isin(np.arange(len(seconds)), first).tolist(), float(seconds[first].max()), seconds
         until = float(seconds[in_time].max()) if in_time.any() else 0.0
         if not in_time.all():
             until = max(until, deadline)
