@@ -9,6 +9,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
     "select": (
         select.Uniform,
         select.Everybody,
+        select.Pool,
         select.Softmax,
         select.PowerOfChoice,
         select.Oort,

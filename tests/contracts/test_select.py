@@ -33,6 +33,7 @@ from heteroselect.select import (
     LongFed,
     Oort,
     OptimalSampling,
+    Pool,
     PowerOfChoice,
     Reinforced,
     SendAll,
@@ -54,7 +55,7 @@ class Seldom:
 
 
 SHIPPED = [
-    *(Uniform(), Everybody(), Softmax(), Softmax(0.2, 0.0), PowerOfChoice()),
+    *(Uniform(), Everybody(), Pool(6), Pool(), Softmax(), Softmax(0.2, 0.0), PowerOfChoice()),
     *(Oort(), Oort(explore=0.0, explore_minimum=0.0, tired=2)),
     *(DivFL(), DivFL("mean"), FedCG(), FedCG(average=0.5, unseen="mean")),
     *(FedCS(), FedCS(deadline=60.0, uploads="sequential", factor=1)),
@@ -141,6 +142,9 @@ def test_distinct_client_numbers_of_the_candidates(selector, size, fresh):
     cohort = checked(selector.select(scored(), here), here.ids)
     if isinstance(selector, Everybody):
         assert cohort.ids.tolist() == GAPS.tolist()
+    elif isinstance(selector, Pool):
+        assert len(cohort.ids) == min(max(selector.pool, size), len(GAPS))
+        assert (np.diff(cohort.ids) > 0).all()
     elif isinstance(selector, FEWER):
         assert 1 <= len(cohort.ids) <= size
     else:
@@ -189,6 +193,7 @@ def test_relabelling_clients_relabels_the_answer(selector):
 
 @each(
     Uniform,
+    Pool,
     Softmax,
     Oort,
     FedCS,
@@ -240,7 +245,7 @@ def test_links_are_asked_for_where_they_are_missing(selector):
         selector.select(scored(), replace(situation(selector), conditions=None))
 
 
-@each(Uniform, Everybody, Softmax, Balanced)
+@each(Uniform, Everybody, Pool, Softmax, Balanced)
 def test_a_sum_divided_by_inclusion_is_unbiased(selector):
     x = default_rng(5).standard_normal(GAPS.max() + 1)
     here, sums = situation(selector), np.empty(DRAWS)

@@ -220,6 +220,18 @@ def test_over_commitment_is_paid_for_and_the_first_to_answer_count():
         assert all(sent > 0 for sent in line["bytes_up_clients"])
 
 
+def test_a_pool_trains_before_the_chosen_send():
+    assert methods.get("optimal-client-sampling").select.pool == 32  # as in the authors' experiments
+    settings = {"clients": 12, "selected": 3, "rounds": 3, "method.train.steps": 2, "method.select.pool": 7}
+    pools = []
+    for line in heteroselect.run("mnist", method="optimal-client-sampling", settings=settings).rounds:
+        pools.append(line["selected"])
+        assert len(line["selected"]) == 7
+        assert sum(sent > 0 for sent in line["bytes_up_clients"]) < 7
+        assert line["bytes_scoring"] == 7 * 4
+    assert len({tuple(pool) for pool in pools}) > 1
+
+
 @pytest.mark.slow
 def test_steps_by_device_differ_and_the_fast_do_more():
     settings = {"clients": 10, "selected": 5, "rounds": 2, "method.train.steps": 10, "method.train.batch": 4}

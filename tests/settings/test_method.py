@@ -149,7 +149,7 @@ def test_what_a_method_has_already_is_left_as_it_is():
         ("fedavg", {"compress": "topk"}, {"memory": "error", "allocate": "uniform"}),
         ("fedavg", {"allocate": "uniform"}, {"compress": "topk"}),
         ("fedavg", {"allocate": "score"}, {"compress": "topk", "score": "informativeness"}),
-        ("fedavg", {"choose": "optimal-client-sampling"}, {"select": "everybody", "weigh": "share"}),
+        ("fedavg", {"choose": "optimal-client-sampling"}, {"select": "pool", "weigh": "share"}),
         ("fedavg", {"server": "majority"}, {"compress": "sign", "weigh": "uniform"}),
     ],
 )

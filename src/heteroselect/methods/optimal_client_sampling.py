@@ -1,15 +1,16 @@
-"""Optimal client sampling: everybody trains, and those with long updates are likelier to send theirs.
+"""Optimal client sampling: a pool of clients trains, and those with long updates are likelier to send theirs.
 
-All clients work for each round; what is saved is the uplink.
+More clients work for each round than send; what is saved is the uplink. The paper's text lets all of them train
+(`method.select.pool=0`), its experiments a pool of 32.
 """
 
 from heteroselect.aggregate import ByShare
 from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import Everybody, OptimalSampling
+from heteroselect.select import OptimalSampling, Pool
 
 ENTRY = Entry(
-    Method("optimal-client-sampling", select=Everybody(), choose=OptimalSampling(), weigh=ByShare()),
-    summary="everybody trains, and those with long updates are likelier to send theirs",
+    Method("optimal-client-sampling", select=Pool(), choose=OptimalSampling(), weigh=ByShare()),
+    summary="a pool of clients trains, and those with long updates are likelier to send theirs",
     paper='Chen, Horváth, Richtárik, "Optimal client sampling for federated learning", TMLR 2022',
 )

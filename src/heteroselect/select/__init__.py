@@ -19,7 +19,7 @@ from heteroselect.select.power_of_choice import PowerOfChoice
 from heteroselect.select.rbcs import RBCSF
 from heteroselect.select.reinforced import Reinforced
 from heteroselect.select.softmax import Softmax
-from heteroselect.select.uniform import Everybody, Uniform
+from heteroselect.select.uniform import Everybody, Pool, Uniform
 
 __all__ = [
     "RBCSF",
@@ -39,6 +39,7 @@ __all__ = [
     "LongFed",
     "Oort",
     "OptimalSampling",
+    "Pool",
     "PowerOfChoice",
     "Reinforced",
     "SendAll",

@@ -1,8 +1,8 @@
 """Optimal client sampling (Chen, Horváth, Richtárik, "Optimal client sampling for federated learning", TMLR 2022).
 
-Everybody trains, and then only some send: client i with probability π_i, on its own, Σπ_i = m on average. The sum of
-(p_i/π_i)·U_i over the senders is unbiased, and its variance Σ u_i²/π_i, u_i = ‖p_i·U_i‖, is smallest where π follows u
-as far as probabilities can.
+Everybody trains, or a pool that is drawn uniformly (the authors' runs: 32 clients), and then only some send: client i
+with probability π_i, on its own, Σπ_i = m on average. The sum of (p_i/π_i)·U_i over the senders is unbiased, and its
+variance Σ u_i²/π_i, u_i = ‖p_i·U_i‖, is smallest where π follows u as far as probabilities can.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class OptimalSampling:
     """The cohort may be of any size, and empty."""
 
     kind: ClassVar[str] = "optimal-client-sampling"
-    brings: ClassVar[Brings] = {"select": {"kind": "everybody"}, "weigh": {"kind": "share"}}
+    brings: ClassVar[Brings] = {"select": {"kind": "pool"}, "weigh": {"kind": "share"}}
 
     rule: Literal["exact", "aocs"] = setting(
         "exact",
