@@ -127,3 +127,16 @@ def test_a_participant_whose_update_was_lost_does_not_move():
     population = people([[3], [-3], None]).selected(np.array([2]), 1)
     assert participants(population).tolist() == [0, 1]
     assert_allclose(select(population, rule=Delta(floor=0.0)).state["probabilities"], 1 / 3)
+
+
+def test_the_part_of_the_data_belongs_to_the_probability():
+    """p ∝ w·‖g − mean‖ as the authors' code has it: equal distances, and three times the data is drawn three times as
+    often, so that every draw counts the same."""
+    cohort = select(people([[1], [-1]], sizes=[30, 10]), size=40, rule=Delta(floor=0.0))
+    assert_allclose(cohort.state["probabilities"], [0.75, 0.25])
+    drawn = cohort.share * 40  # of 40 draws, each stands for w/(40·p) = 1/40
+    assert_allclose(drawn, drawn.round())
+    assert drawn.sum() == pytest.approx(40)
+    # distances 3, 1 and 2, sizes 10, 20 and 30: 30, 20 and 60 of 110
+    cohort = select(people([[3], [-1], [-2]], sizes=[10, 20, 30]), rule=Delta(floor=0.0))
+    assert_allclose(cohort.state["probabilities"], np.array([30, 20, 60]) / 110)

@@ -1,9 +1,9 @@
 """DELTA (Wang et al., "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023).
 
-Client i is drawn, with replacement, with p_i ∝ √(α₁‖∇F_i − ∇f‖² + α₂σ_i²): those who differ and those who are noisy
-are drawn more often, with a lower weight each time. Practical version: gradients are the last uploads, ∇f the mean of
-the last participants', and after a round only the participants' probabilities move. Clients do not report the variance
-of their mini-batches yet: it counts as nought.
+Client i is drawn, with replacement, with p_i ∝ w_i·√(α₁‖∇F_i − ∇f‖² + α₂σ_i²), w_i its part of all data (as in the
+authors' code): those who differ and those who are noisy are drawn more often, with a lower weight each time. Practical
+version: gradients are the last uploads, ∇f the mean of the last participants', and after a round only the participants'
+probabilities move. Clients do not report the variance of their mini-batches yet: it counts as nought.
 """
 
 from dataclasses import dataclass
@@ -44,13 +44,13 @@ class Delta:
     def select(self, scores: Reals, here: Situation) -> Cohort:
         population, clients, size = here.population, len(here.ids), here.size
         chances = recalled(here.state, here.ids)
+        data = population.sizes / population.sizes.sum()
         last = participants(population)
         if len(last):
             variance = np.nan_to_num(population.reported("variance")[last])
             spread = np.sqrt(self.diversity * apart(population, last) + self.noise * variance)
-            chances = floored(moved(chances, last, spread), self.floor / clients)
+            chances = floored(moved(chances, last, data[last] * spread), self.floor / clients)
         draws = here.random.choice(clients, size, p=chances)
-        data = population.sizes / population.sizes.sum()
         drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
         state = kept(here.state, here.ids, chances)
         return here.cohort(drawn.places, drawn.inclusion, share=drawn.share, state=state)
