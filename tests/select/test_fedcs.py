@@ -100,3 +100,19 @@ def test_overhead_is_time_lost():
 @pytest.mark.parametrize("uploads", ["sequential", "parallel"])
 def test_where_nobody_fits_the_fastest_is_taken(uploads):
     assert select(paper(deadline=0.5, uploads=uploads), 3, [1, 2, 10], [4, 1, 1]).ids.tolist() == [1]
+
+
+def test_the_usual_deadline_binds():
+    # times 1 to 11: four tenths of the way from the first to the last is 5, and all eleven are asked
+    cohort = select(FedCS(candidates=11), 10, [0] * 11, range(1, 12))
+    assert cohort.ids.tolist() == [0, 1, 2, 3, 4]
+    assert select(FedCS(candidates=11, quantile=1.0), 10, [0] * 11, range(1, 12)).ids.tolist() == list(range(10))
+    # the paper's three minutes leave nobody out
+    assert len(select(FedCS(candidates=11, deadline=180), 10, [0] * 11, range(1, 12)).ids) == 10
+
+
+def test_in_sequence_the_usual_deadline_is_for_as_many_uploads():
+    # with three places 3·(1, 2, 3, 4, 5): the quantile of a half is 9, and 1 + 2 + 3 < 9 ≤ 1 + 2 + 3 + 4
+    cohort = select(paper(candidates=5, quantile=0.5), 3, [0] * 5, [1, 2, 3, 4, 5])
+    assert cohort.ids.tolist() == [0, 1, 2]
+    assert select(paper(candidates=5, quantile=0.25), 3, [0] * 5, [1, 2, 3, 4, 5]).ids.tolist() == [0, 1]

@@ -8,6 +8,7 @@ import numpy as np
 
 from heteroselect.arrays import Counts, Reals
 from heteroselect.cohort import Cohort, Situation
+from heteroselect.conditions import Conditions
 from heteroselect.part import setting
 
 
@@ -16,13 +17,19 @@ class FedCS:
     """Some random candidates report how fast they are, and those who fit into `deadline` seconds take part, the
     quickest to add first; never more than there are places. Where nobody fits, the single fastest does.
 
-    In the paper uploads come one after the other over a shared link, and as many are asked as there are places.
+    In the paper uploads come one after the other over a shared link, as many are asked as there are places, and the
+    deadline is 180 s, which leaves nobody out where all are done by then. So the deadline follows from the clients
+    unless it is given: a `quantile` of the seconds that a round with each of them would take.
     """
 
     kind: ClassVar[str] = "fedcs"
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
 
-    deadline: float = setting(180.0, "seconds that the round may take", gt=0, tune=(20, 500, "log"))
+    deadline: float = setting(0.0, "seconds that the round may take (the paper: 180); 0 takes the `quantile`", ge=0)
+    quantile: float = setting(
+        0.4, "the part of all available clients with whom a round would end before the deadline",
+        gt=0, le=1, tune=(0.2, 1, "linear"),
+    )  # fmt: skip
     uploads: Literal["sequential", "parallel"] = setting(
         "parallel", "uploads share one link one after the other (the paper), or each client has its own"
     )
@@ -36,7 +43,7 @@ class FedCS:
             here.random.choice(clients, min(self.candidates or self.factor * here.size, clients), replace=False)
         )
         mine = links.only(asked)
-        room = self.deadline - self.overhead
+        room = self.deadline - self.overhead if self.deadline else self.usual(links, here.size)
         if self.uploads == "sequential":
             fit, _ = one_by_one(mine.computing, mine.sending, room)
         else:
@@ -45,6 +52,12 @@ class FedCS:
             fit = np.array([np.argmin(mine.computing + mine.sending)])
         places = asked[fit[: here.size]]
         return here.cohort(places, np.full(len(places), len(asked) / clients))
+
+    def usual(self, links: Conditions, size: int) -> float:
+        """The quantile of what a round with each client takes: its own time, and where uploads come one after the
+        other that of `size` uploads like its own."""
+        uploads = size if self.uploads == "sequential" else 1
+        return float(np.quantile(links.computing + uploads * links.sending, self.quantile))
 
 
 def one_by_one(computing: Reals, sending: Reals, deadline: float) -> tuple[Counts, float]:
