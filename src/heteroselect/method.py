@@ -195,6 +195,12 @@ class Method:
         return float(getattr(self.compress, "passes", 0.0))
 
     @property
+    def sends_float32(self) -> bool:
+        """Whether what is sent are float32 values: of others the paper's count, 32 bits for each, means nothing."""
+        own = promises(self.compress, "own_values") or getattr(self.compress, "codec", None) is not None
+        return kind_of(self.values) == "float32" and not own
+
+    @property
     def keep_unweighted(self) -> bool:
         """Whether a client whose update counted with weight 0 keeps it for later."""
         return bool(getattr(self.memory, "keep_unweighted", False))

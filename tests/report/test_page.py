@@ -109,7 +109,19 @@ def test_a_method_that_does_not_score_has_no_parts(make_run):
 def test_a_reconstruction_is_explained(make_run):
     text = Outline(render(compare([make_run("a", method="fedcg", summary={"reconstruction": True})]), "")).text
     assert "fedcg*" in text["table"]
-    assert "rule reconstructed from its paper's abstract" in text["section"]
+    assert "the rule is a reconstruction from the paper's abstract" in text["section"]
+
+
+def test_what_a_method_leaves_out_and_what_its_values_are_not_stands_below_the_table(make_run):
+    summary = {"leaves_out": "compression downwards", "sends_float32": False, "megabytes_to_target": 1558.0}
+    runs = [make_run("a", method="stc", summary=summary), make_run("b", method="fedavg")]
+    text = Outline(render(compare(runs), "")).text
+    assert "stc leaves out compression downwards" in text["section"]
+    assert "1,558" not in text["table"]
+    assert "—" in text["table"]
+    assert "its values are not float32" in text["section"]
+    assert "fedavg leaves out" not in text["section"]
+    assert "not float32" not in Outline(render(compare(runs[1:]), "")).text["section"]
 
 
 def test_a_hostile_name_stays_text(make_run, tmp_path):

@@ -2,14 +2,16 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import heteroselect
-from heteroselect import HeteroSelectError
+from heteroselect import HeteroSelectError, methods
 from heteroselect.cli import app
+from heteroselect.kinds import KINDS
 from heteroselect.runs.folder import read_rounds
 from heteroselect.runs.grid import clocked
 from heteroselect.settings.config import load
@@ -51,6 +53,24 @@ def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> 
     assert "fedcg*" in (compared / "compare.md").read_text()
     assert (compared / "report.html").is_file()
     assert (compared / "figures" / "accuracy.pdf").is_file()
+
+
+def test_below_the_table_stands_what_is_left_out_and_what_is_shared(compared: Path) -> None:
+    page = (compared / "compare.md").read_text()
+    notes = json.loads((compared / "compare.json").read_text())["footnotes"]
+    assert all(f"{note}." in page for note in notes)
+    assert sum("heteroselect-as-run runs without data.variant = authors" in note for note in notes) == 1
+    assert sum(note.startswith("fedavg leaves out") for note in notes) == 1
+    assert not any(note.startswith(("stc", "heteroselect runs")) for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [("fedavg", True), ("heteroselect", True), ("stc", False), ("drive", False), ("fedpaq", False), ("dgc", True)],
+)
+def test_which_methods_send_float32(name: str, whole: bool) -> None:
+    assert methods.get(name).sends_float32 is whole
+    assert not replace(methods.get("fedavg"), name="mine", values=KINDS["values"]["float16"]()).sends_float32
 
 
 def test_the_horizon_is_an_option_and_part_of_the_command(tmp_path: Path) -> None:

@@ -2,8 +2,7 @@
 heterogeneous federated optimization", NeurIPS 2020).
 
 Clients that take more steps than others would pull the model to their own optimum. Each update is therefore divided
-by how far its client's steps reach, and the average multiplied by how far they reach on average. Left out: a proximal
-term, for which the paper has other reaches.
+by how far its client's steps reach, and the average multiplied by how far they reach on average.
 """
 
 from collections.abc import Mapping

@@ -12,4 +12,5 @@ ENTRY = Entry(
     Method("clustered-sampling", select=Clustered(), weigh=ByShare()),
     summary="one client from each of m groups of similar ones, without bias",
     paper='Fraboni, Vidal, Kameni, Lorenzi, "Clustered sampling: Low-variance and improved representativity for clients selection in federated learning", ICML 2021',
+    leaves_out="distances other than the angle between updates",
 )

@@ -14,4 +14,5 @@ ENTRY = Entry(
     Method("ef21", allocate=UniformShare(), memory=EF21(), compress=TopK(), weigh=OneOfAll(), server=Running()),
     summary="clients send changes to what they last sent, and the server keeps the sum",
     paper='Richtárik, Sokolov, Fatkhullin, "EF21: A new, simpler, theoretically better, and practically faster error feedback", NeurIPS 2021',
+    leaves_out="gradients of single steps, in whose place updates stand",
 )

@@ -1,12 +1,22 @@
 """What is known of a published method beside its parts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from heteroselect.method import Method
 
 STAR = "* the rule is a reconstruction from the paper's abstract"
+FEW_BITS = "— its values are not float32: the count of values alone, at 32 bits each, means nothing"
+
+
+def footnotes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What has to stand below a table of runs, by their summaries: stars, dashes, and what of each paper is missing."""
+    runs = list(runs)
+    notes = [STAR] if any(run.get("reconstruction") for run in runs) else []
+    notes += [FEW_BITS] if not all(run.get("sends_float32", True) for run in runs) else []
+    missing = {run["method"]: run["leaves_out"] for run in runs if run.get("leaves_out")}
+    return notes + [f"{name} leaves out {text}" for name, text in missing.items()]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""FedAdam: an adaptive step at the server."""
+"""FedAdam: an adaptive step at the server, without a correction of its bias (as in the paper)."""
 
 from heteroselect.aggregate import Adaptive
 from heteroselect.method import Method
@@ -8,5 +8,4 @@ ENTRY = Entry(
     Method("fedadam", server=Adaptive("adam", rate=0.03)),
     summary="an adaptive step at the server",
     paper='Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, "Adaptive federated optimization", ICLR 2021',
-    leaves_out="the bias correction, as the paper does",
 )

@@ -16,5 +16,6 @@ ENTRY = Entry(
     summary="representative clients, each compressed to what its link can carry",
     paper='Jiang, Xu, Xu, Wang, Wang, Qian, "Heterogeneity-aware federated learning with adaptive client selection and '
     'gradient compression", INFOCOM 2023',
+    leaves_out="weights by the number of clients that each one stands for: data sizes weigh",
     reconstruction=True,
 )

@@ -1,7 +1,6 @@
 """OptRate: one density for all, adapted round by round to where it loses least.
 
-Reverse water-filling of a budget of traffic over the rounds, reconstructed from the abstract (arXiv 2112.06694). Top-κ
-without a memory, as the comparison in the HeteRo-Select paper has it.
+Reverse water-filling of a budget of traffic over the rounds, reconstructed from the abstract (arXiv 2112.06694).
 """
 
 from heteroselect.allocate import OptRate
@@ -13,5 +12,6 @@ ENTRY = Entry(
     Method("optrate", allocate=OptRate(), compress=TopK()),
     summary="one density for all, adapted round by round to where it loses least",
     paper='Cui, Su, Zhou, Liu, "Optimal rate adaption in federated learning with compressed communications", INFOCOM 2022',
+    leaves_out="its quantiser: top-κ without a memory, as in the HeteRo-Select paper",
     reconstruction=True,
 )

@@ -25,4 +25,5 @@ ENTRY = Entry(
     ),
     summary="of d random clients the m with the highest loss",
     paper='Cho, Wang, Joshi, "Client selection in federated learning: Convergence analysis and power-of-choice selection strategies", 2020',
+    leaves_out="its cheaper versions, by the loss of one batch or of the last participation",
 )

@@ -16,4 +16,5 @@ ENTRY = Entry(
     ),
     summary="a random part of the coordinates, and an error memory that keeps the rest",
     paper='Stich, Cordonnier, Jaggi, "Sparsified SGD with memory", NeurIPS 2018',
+    leaves_out="the average of the models of all rounds",
 )

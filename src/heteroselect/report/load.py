@@ -122,6 +122,8 @@ class _Summary(_Checked):
     environment: dict[str, Any] = {}
     evaluated_on: str = "test"
     reconstruction: bool = False
+    leaves_out: str = ""
+    sends_float32: bool = True
 
 
 def compare(folders: Sequence[Path]) -> Comparison:

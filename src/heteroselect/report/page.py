@@ -7,9 +7,9 @@ from statistics import fmean
 from string import Template
 from typing import Any
 
+from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, tail
 from heteroselect.report import MARK, curves, plots
-from heteroselect.report.compared import RECONSTRUCTED
 from heteroselect.report.curves import to_target
 from heteroselect.report.html import STYLE
 from heteroselect.report.html import row as _row
@@ -17,7 +17,7 @@ from heteroselect.report.html import section as _section
 from heteroselect.report.html import table as _table
 from heteroselect.report.load import Comparison, Group
 from heteroselect.report.style import look
-from heteroselect.report.tables import shown
+from heteroselect.report.tables import NOTHING, figure, shown
 from heteroselect.settings import PaperRow
 from heteroselect.version import __version__
 from heteroselect.world.clock import clock_sentence
@@ -154,7 +154,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    notes = [RECONSTRUCTED] if any(group.reconstruction for group in comparison.groups) else []
+    notes = footnotes(summary for group in comparison.groups for summary in group.summaries)
     return [f'<p class="caption">{escape(note)}</p>' for note in (*notes, *comparison.left_out)]
 
 
@@ -211,6 +211,8 @@ def _result_row(
         axis = field.removesuffix("_to_target")
         if axis == field:
             cells.append(_over_seeds(field, figures[field]))
+        elif NOTHING in [figure(summary, field) for summary in group.summaries]:
+            cells.append(NOTHING)
         else:
             cells.append(_to_target(field, to_target(group.summaries, group.lines, axis), horizons[axis]))
     return _row([f"{key}{escape(group.label)}", escape(group.seeds), *cells])

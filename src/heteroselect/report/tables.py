@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     Kind = tuple[str, str, list[Setting]]
     """a role, a kind of it, and the settings of that kind"""
 
+NOTHING = "—"
+VALUES_ONLY = ("megabytes_to_target", "total_megabytes")
+"""Figures by the paper's count, of values at 32 bits each."""
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 ROLES = {
@@ -68,7 +72,7 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
     for row in paper:
         table.add_column(row.source, justify="right", max_width=30)
     for field, label in _ROWS.items():
-        table.add_row(label, shown(field, summary.get(field)), *(_paper(field, row) for row in paper))
+        table.add_row(label, shown(field, figure(summary, field)), *(_paper(field, row) for row in paper))
     return table
 
 
@@ -78,7 +82,15 @@ def _paper(field: str, row: "PaperRow") -> str:
     return "" if value is None and field != "rounds_to_target" else shown(field, value)
 
 
+def figure(summary: Mapping[str, Any], field: str) -> Any:
+    """A figure of a run; a dash where the paper counts values of 32 bits and the run sent others."""
+    few_bits = not summary.get("sends_float32", True)
+    return NOTHING if few_bits and field in VALUES_ONLY else summary.get(field)
+
+
 def shown(field: str, value: Any) -> str:
+    if value == NOTHING:
+        return NOTHING
     if value is None:
         return "not reached" if field.endswith("to_target") else "—"
     if "accuracy" in field:

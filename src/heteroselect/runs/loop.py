@@ -241,15 +241,16 @@ def _held(lines: Sequence[Line], target: float) -> int:
 
 
 def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) -> dict[str, Any]:
-    config = experiment.config
+    config, entry = experiment.config, methods.REGISTRY.get(experiment.method.name)
     evaluated = [line for line in lines if line["accuracy"] is not None]
     reached = next((line for line in evaluated if line["accuracy"] >= config.target), None)
     until = lines[: reached["round"]] if reached else []
     return {
         "method": experiment.method.name,
         "title": title(config.method),
-        "reconstruction": experiment.method.name in methods.REGISTRY
-        and methods.REGISTRY[experiment.method.name].reconstruction,
+        "reconstruction": entry is not None and entry.reconstruction,
+        "leaves_out": "" if entry is None else entry.leaves_out,
+        "sends_float32": experiment.method.sends_float32,
         "dataset": experiment.federation.name,
         "evaluated_on": config.data.evaluate,
         "seed": config.seed,

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from heteroselect.files import write_whole
-from heteroselect.methods.entry import STAR
+from heteroselect.methods import REGISTRY
+from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import Arrivals, Interval, accuracy_at, horizon, interval, number, spread, tail
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
@@ -57,6 +58,7 @@ class Row:
 
     method: str
     reconstruction: bool
+    sends_float32: bool
     figures: dict[str, list[float | None]]
     arrivals: dict[str, Arrivals]
     differences: dict[str, Interval | None]
@@ -69,7 +71,7 @@ class Row:
 @dataclass(frozen=True)
 class Table:
     """Rows, and what they are compared by: the row that differences are to, the clocks, the smallest total of all runs
-    (`budgets`) and the common horizon of each figure to target."""
+    (`budgets`), the common horizon of each figure to target, and what has to be said of single methods."""
 
     rows: list[Row]
     base: str
@@ -78,6 +80,7 @@ class Table:
     evaluated_on: Sequence[str]
     budgets: dict[str, float]
     horizons: dict[str, float | None]
+    footnotes: Sequence[str] = ()
 
     def columns(self) -> Iterator[Column]:
         yield "", "method", lambda row: row.label
@@ -130,7 +133,7 @@ class Table:
                 f"Differences are to {self.base}, paired by seed, with their 95 % interval ({kinds}), each on its own; "
                 "≈ marks those that cannot be told apart from none."
             ]
-        return found + ([f"{STAR}."] if any(row.reconstruction for row in self.rows) else [])
+        return found + [f"{note}." for note in self.footnotes]
 
 
 def _accuracy(field: str, row: Row) -> str:
@@ -142,7 +145,8 @@ def _cost(field: str, row: Row) -> str:
 
 
 def _arrival(field: str, row: Row) -> str:
-    return row.arrivals[field].text
+    few_bits = field == "megabytes_to_target" and not row.sends_float32  # the paper counts values of 32 bits
+    return "—" if few_bits else row.arrivals[field].text
 
 
 def _restricted(field: str, limit: float, row: Row) -> str:
@@ -198,7 +202,20 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
             summary[name] = None if limit is None else value.restricted(limit)
     clocks = sorted({cell.config.world.charge for cell in cells})
     judged = sorted({cell.config.data.evaluate for cell in cells})
-    return Table(rows, names[0], ranked, clocks, judged, budgets, horizons), list(found.values())
+    below = [*footnotes(found.values()), *without_own_data(cells)]
+    return Table(rows, names[0], ranked, clocks, judged, budgets, horizons, below), list(found.values())
+
+
+def without_own_data(cells: Sequence[Cell]) -> list[str]:
+    """Sentences on what methods set of the data, which is left out where all runs are to share it."""
+    found = {}
+    for cell in cells:
+        name = cell.loaded.method.name
+        own = REGISTRY[name].settings if name in REGISTRY else {}
+        for key, value in own.items():
+            if key.startswith("data.") and getattr(cell.config.data, key.removeprefix("data.")) != value:
+                found[name, key] = f"{name} runs without {key} = {value}, which it has of its own: all share the data"
+    return list(found.values())
 
 
 def _mean(values: Sequence[float | None]) -> float:
@@ -218,6 +235,7 @@ def _row(name: str, runs: Mapping[int, Summary], base: Mapping[int, Summary]) ->
     return Row(
         name,
         bool(summaries[0].get("reconstruction")),
+        bool(summaries[0].get("sends_float32", True)),
         {field: [one[field] for one in summaries] for field in (*HEADLINE, "peak_accuracy", *TO_TARGET, *COSTS)},
         {field: arrivals(summaries, field) for field in TO_TARGET},
         differences,
@@ -303,6 +321,7 @@ def _plain(row: Row, table: Table) -> dict[str, Any]:
         "method": row.method,
         "label": row.label,
         "reconstruction": row.reconstruction,
+        "sends_float32": row.sends_float32,
         "figures": row.figures,
         "arrivals": arrived,
         "differences": {field: one and {**asdict(one), "apart": one.apart} for field, one in row.differences.items()},

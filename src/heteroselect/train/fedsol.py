@@ -1,9 +1,8 @@
 """FedSOL: the task's gradient at a point that is further from the global model, so that a step undoes less of it.
 
 Lee, Jeong, Kim, Oh, Yun, "FedSOL: Stabilized orthogonal learning with proximal restrictions in federated learning",
-CVPR 2024, by the authors' code. Left out: its weight decay, and perturbing only the head or only the body. Chosen here:
-the global model runs in evaluation mode, which the code leaves to what came before; and the first step of a round is
-SGD's whatever Λ, where the code's fixed Λ follows rounding errors.
+CVPR 2024, by the authors' code. Chosen here: the global model runs in evaluation mode, which the code leaves to what
+came before; and the first step of a round is SGD's whatever Λ, where the code's fixed Λ follows rounding errors.
 """
 
 from dataclasses import dataclass

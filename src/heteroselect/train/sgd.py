@@ -1,7 +1,7 @@
 """Local SGD with momentum and a proximal pull to the global model.
 
 Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith, "Federated optimization in heterogeneous networks" (FedProx), MLSys 2020.
-With μ = 0 it is FedAvg's. Left out: the paper's partial work by accuracy; `work` gives each device its own steps.
+With μ = 0 it is FedAvg's.
 """
 
 from dataclasses import dataclass
