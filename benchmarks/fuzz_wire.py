@@ -18,7 +18,7 @@ import zstandard
 from heteroselect.compress import BFloat16, Float16, Float32, UniformValues, wire
 from heteroselect.compress.codecs.grid import Grid
 from heteroselect.compress.codecs.rotated import Rotated
-from heteroselect.compress.rotation import Rotation
+from heteroselect.compress.rotation import Rotation, tail
 from heteroselect.compress.update import Update, all_positions
 from heteroselect.compress.wire import TABLE, WireError, decode, encode
 
@@ -34,11 +34,13 @@ def honest(rng: Rng) -> tuple[bytes, int]:
     """A payload of random size, density, layers and kind of value."""
     size = int(rng.integers(1, 3000))
     if rng.random() < 0.1:
-        rotation = Rotation(size, int(rng.integers(2**63)), int(rng.integers(3, 12)))
+        rest = tail(size)
+        rotation = Rotation(size - rest, int(rng.integers(2**63)), int(rng.integers(4, 12)))
         sent = np.maximum(1, rotation.blocks // int(rng.integers(1, 9)))
         codes = rng.integers(0, 2, int(sent.sum())).astype(np.uint8)
         scales = rng.random(len(sent)).astype(np.float32)
-        rotated = Rotated(Grid(codes, scales, np.cumsum(sent), steps=1), rotation)
+        last = rng.normal(size=rest).astype(np.float32)
+        rotated = Rotated(Grid(codes, scales, np.cumsum(sent), steps=1), rotation, last)
         return encode(Update(size, all_positions(size), rotated.values(), rotated)), size
     kept = int(min(size, rng.integers(0, size + 1) if rng.random() < 0.5 else rng.integers(0, 40)))
     positions = np.sort(rng.choice(size, kept, replace=False))

@@ -1,14 +1,16 @@
 """DRIVE: right on average for any vector, the error that the theory gives, and a bit a coordinate on the wire."""
 
 import struct
+from functools import reduce
 
 import numpy as np
 import pytest
 
-from compressing import array, assert_same, normal, scene
+from compressing import assert_same, normal, scene
 from heteroselect.compress import wire
 from heteroselect.compress.codecs import rotated
 from heteroselect.compress.drive import Drive
+from heteroselect.compress.rotation import _signs
 from heteroselect.compress.wire import WireError, decode, encode
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
@@ -59,12 +61,46 @@ def test_what_arrives_is_as_long_along_the_vector_as_it_should_be(density: float
 
 
 def test_by_hand() -> None:
-    """A block of one is its own rotation: exact, whatever the sign. A block of two keeps ⟨x, x̂⟩ = 25."""
-    assert Drive(0).compress(array(3, -4, 0), 1.0, scene(3))[0].values.tolist() == [3, -4, 0]
-    sent = Drive(1).compress(array(3, 4), 1.0, scene(2))[0].values
-    assert float(np.dot(sent, array(3, 4))) == pytest.approx(25)
-    # two transforms of a pair only swap it and change signs: y is (±3, ±4) or (±4, ±3), and the scale 25/7
-    assert np.abs(sent).tolist() == pytest.approx([25 / 7, 25 / 7])
+    """R = (HD₂/4)(HD₁/4) as matrices, signs of Rx times ‖x‖²/‖Rx‖₁, and Rᵀ."""
+    x = np.arange(1.0, 17)
+    sent = Drive(4).compress(x.astype(np.float32), 1.0, scene(16))[0]
+    transform = reduce(np.kron, [np.array([[1, 1], [1, -1]])] * 4) / 4
+    first, second = _signs(sent.coded.rotation.seed, 16)
+    y = transform @ (second * (transform @ (first * x)))
+    expected = first * (transform @ (second * (transform @ np.sign(y)))) * 1496 / np.abs(y).sum()  # 1² + … + 16²
+    np.testing.assert_allclose(sent.values, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [2, 18, 20, 24, 31])
+def test_a_tail_of_fewer_than_sixteen_is_sent_as_it_is(size: int) -> None:
+    """Rotated in blocks of 8, 4, 2 and 1 the mean of many would be off by up to a half there."""
+    v, here = normal(size), scene(4)
+    for density in (1.0, 0.1):
+        sent = np.stack([Drive().compress(v, density, here)[0].values for _ in range(20)])
+        assert (sent[:, size // 16 * 16 :] == v[size // 16 * 16 :]).all()
+
+
+def test_a_payload_of_older_versions_is_read_as_it_was() -> None:
+    """Twenty coordinates rotated in blocks of 16 and 4, without a tail: bytes and values that version 0.1.0 gave."""
+    old = "485357011400000014000000040100020000000000000055d36d83"
+    old += "1000000004000000e883963f29c4363f2f41e1ece7f5875104143550"
+    scale, last = struct.unpack("<2f", bytes.fromhex("e883963f29c4363f"))
+    halves = [-1, -1, 1, -1, -1, 3, 3, 1, -1, -3, 1, -1, -3, -3, -3, -1]
+    got = decode(bytes.fromhex(old), 20)
+    np.testing.assert_allclose(got.values, [*(scale / 2 * h for h in halves), -last, -last, last, last], rtol=1e-6)
+    assert encode(got).hex() == old
+
+
+def test_a_tail_that_is_not_of_this_vector_is_refused() -> None:
+    """Kind 5 where 16 divides the size, and a payload that is shorter than its tail."""
+    even, odd = (encode(Drive().compress(normal(size), 1.0, scene(4))[0]) for size in (32, 40))
+    assert (even[12], odd[12]) == (4, 5)
+    for payload, size in ((even, 32), (odd[: HEADER + 8], 40)):
+        fields = list(wire._HEADER.unpack_from(payload)[2:-1])
+        fields[2] = 5
+        head = wire._HEADER.pack(b"HSW", 1, *fields, wire._checksum(tuple(fields), payload[HEADER:]))
+        with pytest.raises(WireError, match="tail is not of this vector"):
+            decode(head + payload[HEADER:], size)
 
 
 def test_zeros_stay_zeros_beside_others() -> None:
@@ -81,8 +117,8 @@ def test_the_wire_takes_a_bit_each_and_brings_every_bit_back(size: int, density:
     sent = Drive(8).compress(normal(size), density, scene(4))[0]
     payload = encode(sent)
     blocks, codes = len(sent.coded.grid.ends), sent.coded.grid.codes.size
-    assert codes >= density * size
-    assert len(payload) == HEADER + 8 * blocks + ROTATION + -(-codes // 8)
+    assert codes >= density * (size - size % 16)
+    assert len(payload) == HEADER + 8 * blocks + ROTATION + -(-codes // 8) + 4 * (size % 16)
     assert_same(decode(payload, size), sent)
     assert encode(decode(payload, size)) == payload
 

@@ -55,11 +55,14 @@ SOME = [
     quantised(kind="uniform3"),
     quantised(kind="float16"),
     quantised(kind="bfloat16"),
+    Drive(6).compress(normal(304), 0.5, scene(4))[0],
     Drive(6).compress(normal(300), 0.5, scene(4))[0],
     Codebook().compress(normal(300), 0.2, scene(4))[0],
 ]
 EACH = pytest.mark.parametrize(
-    "sent", SOME, ids=["all", "few", "fewer", "regular", "4 bit", "3 bit", "half", "brain", "rotated", "a user's"]
+    "sent",
+    SOME,
+    ids=["all", "few", "fewer", "regular", "4 bit", "3 bit", "half", "brain", "rotated", "tailed", "a user's"],
 )
 CODECS = table_with(BOOK)
 

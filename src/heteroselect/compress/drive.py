@@ -13,7 +13,7 @@ import numpy as np
 
 from heteroselect.compress.codecs.grid import Grid
 from heteroselect.compress.codecs.rotated import Rotated
-from heteroselect.compress.rotation import LARGEST, Rotation
+from heteroselect.compress.rotation import LARGEST, Rotation, tail
 from heteroselect.compress.scene import FORGETS, Scene
 from heteroselect.compress.topk import kept_count
 from heteroselect.compress.update import Update, Values, all_positions, finite
@@ -27,6 +27,9 @@ class Drive:
     sent, with one scale ‖x‖²/‖y_sent‖₁: then ⟨x, x̂⟩ = ‖x‖² whatever the rotation, and x̂ is right on average over
     rotations (exactly for a uniform one, nearly for the Hadamard transform).
 
+    A tail of fewer than 16 coordinates is sent as it is: blocks of 2, 4 and 8 have so few rotations that the mean over
+    them is off by up to a half.
+
     After the rotation no coordinate is better than another, so nobody has to be told which are sent: the first of
     each block are, and there are no position bytes. The expected squared error is (π/(2θ) − 1)‖x‖².
     """
@@ -37,7 +40,7 @@ class Drive:
     wire_bits: ClassVar[float] = 1.0
     brings: ClassVar[Brings] = {"memory": FORGETS}
 
-    exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=0, le=LARGEST)
+    exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=4, le=LARGEST)
 
     def variance(self, density: float) -> float:
         """E‖x̂ − x‖²/‖x‖² = π/(2θ) − 1, as for a uniform rotation and large blocks."""
@@ -45,16 +48,17 @@ class Drive:
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         finite(v)
-        rotation = Rotation(v.size, int(scene.rng.integers(2**63)), self.exponent)
+        turned = v.size - tail(v.size)
+        rotation = Rotation(turned, int(scene.rng.integers(2**63)), self.exponent)
         blocks = rotation.blocks
         sent = np.array([kept_count(density, int(block), "ceil") for block in blocks], np.int64)
         ends = np.cumsum(sent)
         starts = np.cumsum(blocks) - blocks
-        kept = rotation.pick(rotation.turn(v), sent)
-        squares = np.add.reduceat(np.square(v, dtype=np.float64), starts)
+        kept = rotation.pick(rotation.turn(v[:turned]), sent)
+        squares = np.add.reduceat(np.square(v[:turned], dtype=np.float64), starts)
         lengths = np.add.reduceat(np.abs(kept).astype(np.float64), ends - sent)
         scales = np.divide(squares, lengths, out=np.zeros(len(blocks)), where=lengths > 0)
         # a scale beyond float32 is cut; it would need a sum of squares that no model has
         scales = np.minimum(scales, np.finfo(np.float32).max).astype(np.float32)
-        coded = Rotated(Grid((kept >= 0).astype(np.uint8), scales, ends, steps=1), rotation)
+        coded = Rotated(Grid((kept >= 0).astype(np.uint8), scales, ends, steps=1), rotation, v[turned:].copy())
         return Update(v.size, all_positions(v.size), coded.values(), coded), {}

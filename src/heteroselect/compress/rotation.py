@@ -9,6 +9,7 @@ import numpy as np
 from heteroselect.compress.update import Positions, Values
 
 LARGEST = 16  # exponent of a block
+SHORTEST = 16  # coordinates of a block: shorter ones have too few signs to be drawn for coding without bias
 TOGETHER = 1 << 15  # coordinates transformed at a time
 
 
@@ -77,6 +78,11 @@ class Rotation:
             result[start : start + block] = _hadamard(v[start : start + block].reshape(1, block))[0]
             start += block
         return result
+
+
+def tail(size: int) -> int:
+    """How many coordinates at the end of a vector are too few to be rotated, and are sent as they are."""
+    return size % SHORTEST
 
 
 def _hadamard(rows: Values) -> Values:
