@@ -15,7 +15,6 @@ from heteroselect.compress.positions import (
     ENTROPY,
     GAPS,
     SLACK,
-    TABLE,
     CodingError,
     Segment,
     _from_gap_bytes,
@@ -135,16 +134,49 @@ def test_gap_bytes_are_their_definition(gaps: list[int]) -> None:
     assert _from_gap_bytes(data, len(gaps)).tolist() == expected
 
 
-def test_gaps_whose_sum_wraps_around_are_refused() -> None:
-    """2²¹ steps of 2⁴³ make 2⁶⁴, which in 64 bits is 0 and would pass for a last position of −1."""
-    segment = Segment(size=2**21 + 1, kept=2**21, low=31, most=TABLE - 1)
+def entropy_coded(segments: list[Segment], upper: int) -> bytes:
+    """The bytes of gaps that all have the same upper part, and low bits that are all set."""
     coder = constriction.stream.stack.AnsCoder()
-    coder.encode_reverse(np.full(segment.kept, segment.most, np.int32), segment.model())
+    for segment in reversed(segments):
+        coder.encode_reverse(np.full(segment.kept, upper, np.int32), segment.model())
     words = coder.get_compressed()
-    table = struct.pack("<HIIIBH", 1, len(words), segment.size, segment.kept, segment.low, segment.most)
-    data = table + words.astype("<u4").tobytes() + b"\xff" * (segment.kept * segment.low // 8)
+    table = b"".join(struct.pack("<IIBH", s.size, s.kept, s.low, s.most) for s in segments)
+    low = -(-sum(s.kept * s.low for s in segments) // 8)
+    return struct.pack("<HI", len(segments), len(words)) + table + words.astype("<u4").tobytes() + b"\xff" * low
+
+
+def test_gaps_beyond_the_vector_are_refused() -> None:
+    """2²¹ gaps of 2³² − 1 each: their sum is taken where it cannot wrap around."""
+    segment = Segment(size=2**21 + 1, kept=2**21, low=31, most=0)
     with pytest.raises(CodingError, match="out of range"):
-        decode_positions(ENTROPY, data, segment.size, segment.kept)
+        decode_positions(ENTROPY, entropy_coded([segment], 1), segment.size, segment.kept)
+
+
+def test_a_table_longer_than_the_gaps_can_be_is_refused() -> None:
+    """One kept of a hundred leaves out 99 at most: 99 >> 2 is 24."""
+    for most, low in ((99, 0), (24, 2)):
+        honest, longer = (Segment(100, 1, low, entries) for entries in (most, most + 1))
+        assert decode_positions(ENTROPY, entropy_coded([honest], 0), 100, 1).tolist() == [(1 << low) - 1]
+        with pytest.raises(CodingError, match="table of segments does not fit"):
+            decode_positions(ENTROPY, entropy_coded([longer], 0), 100, 1)
+
+
+@pytest.mark.parametrize(("count", "each", "kept"), [(65_535, 90, 1), (1025, 300, 30), (1000, 300, 1), (3, 30, 1)])
+def test_more_segments_than_are_worth_it_are_refused_before_they_are_decoded(count: int, each: int, kept: int) -> None:
+    """Eleven bytes of the table have to be less than there is to say of the positions. (65,535 tables took seconds.)"""
+    table = struct.pack("<IIBH", each, kept, 0, each - kept) * count
+    with pytest.raises(CodingError, match="more segments than"):
+        decode_positions(ENTROPY, struct.pack("<HI", count, 0) + table, count * each, count * kept)
+
+
+@pytest.mark.parametrize(("count", "apart"), [(2, True), (1024, True), (1025, False), (70_000, False)])
+def test_a_model_of_however_many_layers_is_read_again(count: int, apart: bool) -> None:
+    """Every second layer is empty, so that layers are worth taking apart as long as there may be so many."""
+    each = 10_000 if count < 2000 else 20
+    chances = np.where(np.arange(count) % 2, 0.03, 0)[:, None]
+    positions = np.flatnonzero(np.random.default_rng(count).random((count, each), np.float32) < chances)
+    code, data = round_trip(positions, count * each, (np.arange(1, count + 1) * each).tolist())
+    assert (code == ENTROPY and struct.unpack_from("<H", data)[0] == count) == apart
 
 
 def test_a_bitmap_with_more_than_it_claims_is_refused() -> None:
