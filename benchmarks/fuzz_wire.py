@@ -11,15 +11,15 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import zstandard
 
-from heteroselect.compress import BFloat16, Float16, Float32, UniformValues, wire
-from heteroselect.compress.codecs.grid import Grid
-from heteroselect.compress.codecs.rotated import Rotated
-from heteroselect.compress.rotation import Rotation, tail
-from heteroselect.compress.update import Update, all_positions
+from heteroselect.compress import BFloat16, Drive, Float16, Float32, Ternary, UniformValues, wire
+from heteroselect.compress.positions import _COUNT, _SEGMENT, ENTROPY
+from heteroselect.compress.update import Update
 from heteroselect.compress.wire import TABLE, WireError, decode, encode
 
 HEADER = wire._HEADER.size
@@ -27,21 +27,20 @@ Rng = np.random.Generator
 
 
 VALUES = (Float32(), Float16(), BFloat16(), *(UniformValues(bits) for bits in (2, 3, 4, 8)))
+ROTATING = (Drive(4), Drive(9), Ternary(8), Ternary(9, "energy"), Ternary(11))
 ALLOWANCE = 100_000  # bytes that decoding may take whatever it is given: the coder's tables
+MOMENT = 0.01  # seconds of a processor that it may take whatever it is given
 
 
 def honest(rng: Rng) -> tuple[bytes, int]:
     """A payload of random size, density, layers and kind of value."""
     size = int(rng.integers(1, 3000))
-    if rng.random() < 0.1:
-        rest = tail(size)
-        rotation = Rotation(size - rest, int(rng.integers(2**63)), int(rng.integers(4, 12)))
-        sent = np.maximum(1, rotation.blocks // int(rng.integers(1, 9)))
-        codes = rng.integers(0, 2, int(sent.sum())).astype(np.uint8)
-        scales = rng.random(len(sent)).astype(np.float32)
-        last = rng.normal(size=rest).astype(np.float32)
-        rotated = Rotated(Grid(codes, scales, np.cumsum(sent), steps=1), rotation, last)
-        return encode(Update(size, all_positions(size), rotated.values(), rotated)), size
+    if rng.random() < 0.2:
+        size = size if rng.random() < 0.5 else -(-size // 16) * 16  # with a tail, and without
+        v = rng.normal(size=size) * np.repeat(rng.integers(0, 4, -(-size // 256)), 256)[:size]
+        here: Any = SimpleNamespace(rng=rng)  # all that these look at
+        update, _ = ROTATING[rng.integers(len(ROTATING))].compress(v.astype(np.float32), float(rng.random()), here)
+        return encode(update), size
     kept = int(min(size, rng.integers(0, size + 1) if rng.random() < 0.5 else rng.integers(0, 40)))
     positions = np.sort(rng.choice(size, kept, replace=False))
     plain = Update(size, positions, rng.normal(size=kept).astype(np.float32))
@@ -83,6 +82,21 @@ def bomb(payload: bytes, rng: Rng) -> bytes:
     return wire._HEADER.pack(*fields) + BOMB + payload[HEADER + old :]
 
 
+def crowd(payload: bytes, rng: Rng) -> bytes:
+    """Positions in as many segments as fit the header, each with as large a table as it may have."""
+    fields = list(wire._HEADER.unpack_from(payload))
+    size, kept, old = fields[2], fields[3], fields[8]
+    count = int(min(size, max(1, kept), 2 ** rng.integers(0, 16)))
+    sizes, counts = (np.diff(np.linspace(0, n, count + 1).astype(np.int64)) for n in (size, kept))
+    table = b"".join(
+        _SEGMENT.pack(n, k, 0, min(n - k, 4095) if 0 < k < n else 0) for n, k in zip(sizes, counts, strict=True)
+    )
+    words = rng.integers(1, 2**32, kept // 4 + 1, np.uint32).astype("<u4").tobytes()
+    positions = _COUNT.pack(count, len(words) // 4) + table + words
+    fields[6], fields[8] = ENTROPY, len(positions)
+    return wire._HEADER.pack(*fields) + positions + payload[HEADER + old :]
+
+
 BOMB = zstandard.ZstdCompressor().compress(b"\0" * 100_000_000)
 MUTATIONS: dict[str, Callable[[bytes, Rng], bytes]] = {
     "truncated": truncate,
@@ -90,6 +104,7 @@ MUTATIONS: dict[str, Callable[[bytes, Rng], bytes]] = {
     "inserted": insert,
     "false claim": claim,
     "bomb": bomb,
+    "many segments": crowd,
 }
 
 
@@ -119,7 +134,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     rng, outcomes, names = np.random.default_rng(arguments.seed), Counter[tuple[str, str]](), list(MUTATIONS)
-    began, worst, tried = time.monotonic(), 0.0, set[int]()
+    began, worst, slowest, tried = time.monotonic(), 0.0, 0.0, set[int]()
     tracemalloc.start()
     for number in range(arguments.count):
         if number % 50 == 0:
@@ -130,7 +145,7 @@ def main() -> int:
         liar = rng.random() < 0.5
         broken = resigned(broken) if liar else broken
         tracemalloc.reset_peak()
-        before = tracemalloc.get_traced_memory()[0]
+        before, started = tracemalloc.get_traced_memory()[0], time.thread_time()
         try:
             outcome = "is an update" if is_whole(decode(broken, size), size) else "BROKEN UPDATE ACCEPTED"
         except WireError as error:
@@ -142,6 +157,8 @@ def main() -> int:
                 raise
             outcome = f"RAISED {type(error).__name__}"
             print(f"payload {number} ({name}): {error!r}\n{broken.hex()}", file=sys.stderr)
+        seconds = time.thread_time() - started - MOMENT
+        slowest = max(slowest, seconds / (len(broken) + size))
         taken = tracemalloc.get_traced_memory()[1] - before - ALLOWANCE
         worst = max(worst, taken / max(len(broken), 1))
         outcomes[name + (", checksum fits" if liar else ""), outcome] += 1
@@ -149,7 +166,8 @@ def main() -> int:
             print(f"{number:,} of {arguments.count:,}, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     print(
         f"{arguments.count:,} payloads, seed {arguments.seed}; "
-        f"most memory: {worst:.0f} bytes a byte received, beyond {ALLOWANCE:,} for tables"
+        f"most memory: {worst:.0f} bytes per byte received, beyond {ALLOWANCE:,} for tables; most time of a processor "
+        f"(with its memory traced): {1e6 * slowest:.2f} µs per byte received and coordinate, beyond {1e3 * MOMENT:g} ms"
     )
     for (name, outcome), count in sorted(outcomes.items()):
         print(f"{count:9,}  {name}: {outcome}")

@@ -2,7 +2,8 @@
 
 SHA-256 of nine payloads each, three for none, and of the masks that curvature keeps. They were written by the code
 before codecs had files of their own, with zstandard as in constraints.txt; another zstd may find other bytes for the
-same positions. Those of DRIVE are of the code that first sent a tail of fewer than 16 coordinates as it is.
+same positions. Those of DRIVE are of the code that first sent a tail of fewer than 16 coordinates as it is,
+those of ternary of the first that had it.
 """
 
 import dataclasses
@@ -24,6 +25,7 @@ from heteroselect.compress import (
     Float32,
     RandomK,
     Sign,
+    Ternary,
     TernGrad,
     Threshold,
     TopK,
@@ -70,6 +72,8 @@ COMPRESSORS: list[tuple[Any, str]] = [
     (STC("ceil"), "75a3034afffc00a661d309331806db48afbfc0f668f0b52684ad02b86b65d57c"),
     (Drive(), "40ade51842336acd2b51b2daec2f81cd4bc24a63805505de0512a446cca7923d"),
     (Drive(4), "920366a7146400599b8314c108e227e3e8a063f70c13450d5f92bcf7adddd16f"),
+    (Ternary(), "7840a590db75b4a8ca17da947196a6372b0687e02d7b066a7bd86d2d0613fc9d"),
+    (Ternary(8, "energy"), "feb1482a74af9612f4c357e0f9816bd6a55279a3eca4d0242eaea489866810d5"),
 ]
 VALUES: list[tuple[Any, str]] = [
     (Float32(), "838279f107351f410f32866e6654b6e55fdc8717fa9d4793a18728aebf22d04e"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compressing import BITS, BOOK, Codebook, assert_same, assert_whole_or_refused, normal, scene
+from compressing import BITS, BOOK, Codebook, array, assert_same, assert_whole_or_refused, normal, scene
 from compressing import coded as encode_values
 from heteroselect.compress import wire
 from heteroselect.compress.codecs import Head
@@ -17,6 +17,7 @@ from heteroselect.compress.codecs.grid import GRID
 from heteroselect.compress.drive import Drive
 from heteroselect.compress.grid import to_grid
 from heteroselect.compress.positions import ENTROPY, encode_positions
+from heteroselect.compress.ternary import Ternary
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import TABLE, WireError, decode, encode, table_with
 
@@ -57,12 +58,26 @@ SOME = [
     quantised(kind="bfloat16"),
     Drive(6).compress(normal(304), 0.5, scene(4))[0],
     Drive(6).compress(normal(300), 0.5, scene(4))[0],
+    Ternary(8, "energy").compress(np.repeat(array(1, 0, 3), 300)[:700] * normal(700), 0.5, scene(4))[0],
     Codebook().compress(normal(300), 0.2, scene(4))[0],
 ]
 EACH = pytest.mark.parametrize(
     "sent",
     SOME,
-    ids=["all", "few", "fewer", "regular", "4 bit", "3 bit", "half", "brain", "rotated", "tailed", "a user's"],
+    ids=[
+        "all",
+        "few",
+        "fewer",
+        "regular",
+        "4 bit",
+        "3 bit",
+        "half",
+        "brain",
+        "rotated",
+        "tailed",
+        "ternary",
+        "a user's",
+    ],
 )
 CODECS = table_with(BOOK)
 

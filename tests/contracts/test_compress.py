@@ -20,6 +20,7 @@ from heteroselect.compress import (
     Luar,
     RandomK,
     Sign,
+    Ternary,
     TernGrad,
     Threshold,
     TopK,
@@ -55,12 +56,14 @@ PARTS: list[Any] = [
     STC("ceil"),
     Drive(),
     Drive(7),
+    Ternary(),
+    Ternary(11, "energy"),
     Luar(),
     Codebook(),
     Codebook(5),
 ]
 EACH = pytest.mark.parametrize("part", PARTS, ids=lambda part: str(part)[:60])
-RANDOM = ("random-k", "threshold", "wangni", "qsgd", "terngrad", "drive")
+RANDOM = ("random-k", "threshold", "wangni", "qsgd", "terngrad", "drive", "ternary")
 FIXED = Sign("step")  # which sends its step whatever it is given
 
 
@@ -199,6 +202,6 @@ def test_its_declarations_hold_together(part: Any) -> None:
     keeps = getattr(made, "keeps", False)
     assert keeps == (promises(part, "takes_memory") and part.kind not in ("none", "codebook"))
     assert not (promises(part, "unbiased") and keeps)
-    assert ("allocate" in brings) == (promises(part, "uses_density") and part.kind != "drive") or isinstance(
-        part, Codebook
-    )
+    assert ("allocate" in brings) == (
+        promises(part, "uses_density") and part.kind not in ("drive", "ternary")
+    ) or isinstance(part, Codebook)

@@ -13,6 +13,7 @@ from heteroselect.compress.random_k import RandomK
 from heteroselect.compress.scene import Guided, Scene, promises
 from heteroselect.compress.sign import Sign
 from heteroselect.compress.stc import STC
+from heteroselect.compress.ternary import Ternary
 from heteroselect.compress.terngrad import TernGrad
 from heteroselect.compress.threshold import Threshold
 from heteroselect.compress.topk import TopK
@@ -21,7 +22,7 @@ from heteroselect.compress.values import BFloat16, Float16, Float32, UniformValu
 from heteroselect.compress.wangni import Wangni
 from heteroselect.state import Kept
 
-COMPRESSORS = (Everything, TopK, Curvature, RandomK, Threshold, Wangni, QSGD, TernGrad, Sign, STC, Drive, Luar)
+COMPRESSORS = (Everything, TopK, Curvature, RandomK, Threshold, Wangni, QSGD, TernGrad, Sign, STC, Drive, Ternary, Luar)
 MEMORIES = (NoMemory, ErrorMemory, EF21, MomentumMemory)
 VALUES = (Float32, Float16, BFloat16, UniformValues)
 
@@ -48,6 +49,7 @@ __all__ = [
     "Scene",
     "Sign",
     "TernGrad",
+    "Ternary",
     "Threshold",
     "TopK",
     "UniformValues",

@@ -90,7 +90,7 @@ def _hadamard(rows: Values) -> Values:
     product's would), for a few rows at a time, which stay in the cache."""
     count, width = rows.shape
     result, root = np.empty_like(rows), np.float32(1 / np.sqrt(width))
-    some = max(1, TOGETHER // width)
+    some = max(1, min(count, TOGETHER // width))
     first, second = np.empty(width * some, np.float32), np.empty(width * some, np.float32)
     for start in range(0, count, some):
         part = rows[start : start + some]

@@ -21,6 +21,7 @@ from heteroselect.compress.codecs.codec import OWN, Codec, Head
 from heteroselect.compress.codecs.float import FLOAT32, FLOATS
 from heteroselect.compress.codecs.grid import GRID
 from heteroselect.compress.codecs.rotated import ROTATED, TAILED
+from heteroselect.compress.codecs.ternary import TERNARY
 from heteroselect.compress.positions import ALL, decode_positions, encode_positions
 from heteroselect.compress.update import Update, all_positions
 
@@ -29,7 +30,7 @@ _FIELDS = struct.Struct("<IIBBBII")
 _MAGIC, _VERSION = b"HSW", 1
 
 Table = Mapping[int, Codec]
-TABLE: Table = MappingProxyType({codec.code: codec for codec in (*FLOATS, GRID, ROTATED, TAILED)})
+TABLE: Table = MappingProxyType({codec.code: codec for codec in (*FLOATS, GRID, ROTATED, TAILED, TERNARY)})
 """The codecs of this package, by their kind byte."""
 
 
