@@ -23,7 +23,7 @@ help:
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
 	@echo "make docs     rewrite the list of settings in docs/settings.md"
 	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"
-	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer"
+	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer; the coders' errors at equal bytes"
 	@echo "make bench-peers  one FedAvg job here and on Flower, pfl and FedLab, in a .venv-peers of their own"
 	@echo "make bench-flower  what a run costs in the simulator, on Flower's simulation and deployed with TLS"
 	@echo "make fuzz     a million broken payloads against the decoder (about ten minutes)"

@@ -1,4 +1,5 @@
-"""The wire measured: size against the entropy bound, time against limits and torch.topk. Run it: `make bench-wire`."""
+"""The wire measured: size against the entropy bound, time against limits and torch.topk; then the coders, by the error
+of a cohort's mean. Run it: `make bench-wire`."""
 
 import time
 from collections.abc import Callable
@@ -6,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from coders import Cohort, measure
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.table import Table
 
 from heteroselect.compress.codecs.bits import pack, unpack
@@ -85,6 +88,7 @@ def main() -> None:
         kinds.add_row(kind, f"{length:,}", f"{8 * length / len(sent.values):.2f}", f"{error:.1e}")
     for table in (sizes, times, kinds, packing(update)):
         Console().print(table)
+    Console().print(Markdown(measure(Cohort.trained())))
 
 
 def packing(update: Update) -> Table:
