@@ -126,7 +126,7 @@ def measured(cohort: Cohort, name: str, size: float) -> dict[str, Any]:
 
 
 def reaches(row: dict[str, Any]) -> bool:
-    return abs(row["bytes"] / row["budget"] - 1) < 0.05
+    return abs(row["bytes"] / row["budget"] - 1) < 0.1
 
 
 def page(cohort: Cohort, rows: list[dict[str, Any]], machine: dict[str, Any]) -> str:
@@ -141,7 +141,8 @@ def page(cohort: Cohort, rows: list[dict[str, Any]], machine: dict[str, Any]) ->
             "",
             f"Written by `make bench-wire`: {clients} clients of one round of `{cohort.name}`, trained as `lean` does, "
             f"{size:,} coordinates. Error is the squared error of the mean over the squared length of the true mean, "
-            "cosine that to the true mean, gain the projection on it. Bytes are the mean payload of a client.",
+            "cosine that to the true mean, gain the projection on it. Bytes are the mean payload of a client, "
+            "up to a tenth off the budget.",
             "",
             markdown(machine) + ".",
             "",
