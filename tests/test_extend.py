@@ -61,6 +61,7 @@ def test_the_selector_takes_ten_lines_and_the_solver_twenty_five(mine: Path) -> 
         ("weigh", "ByRarity"),
         ("aggregate", "Clipped"),
         ("server", "Patient"),
+        ("average", "Pairs"),
     ],
 )
 def test_each_part_runs_in_heteroselect(mine: Path, usual: str, role: str, name: str) -> None:

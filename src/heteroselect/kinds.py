@@ -75,6 +75,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
     ),
     "screen": (aggregate.Screen,),
     "calibrate": (aggregate.Calibration,),
+    "average": (aggregate.NoAverage, aggregate.ExponentialAverage, aggregate.TailAverage),
 }
 
 KINDS: dict[str, dict[str, Any]] = {

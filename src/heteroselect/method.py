@@ -15,7 +15,7 @@ from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
-from heteroselect.aggregate import ByData, Calibration, Mean, Screen, ServerSGD
+from heteroselect.aggregate import ByData, Calibration, Mean, NoAverage, Screen, ServerSGD
 from heteroselect.allocate import All, Allocation
 from heteroselect.arrays import Counts, Reals
 from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update, promises
@@ -136,9 +136,18 @@ class Aggregator(Protocol):
 
 
 class ServerStep(Protocol):
-    """What is added to the model? Returns the server's new state, and the step."""
+    """What is added to the model? Returns the server's new state, and the step. One whose model is not the point to be
+    evaluated also has `shown(state, model)`, which returns that point; so may a solver with a half at the server."""
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
+
+
+class Average(Protocol):
+    """Which model is evaluated and saved? `add` takes in the model of a round and returns what is kept, `mean` returns
+    the model to show; clients go on from the model itself."""
+
+    def add(self, state: Kept, model: Values, moment: Moment) -> Kept: ...
+    def mean(self, state: Kept, model: Values) -> Values: ...
 
 
 @dataclass(frozen=True)
@@ -162,6 +171,7 @@ class Method:
     server: ServerStep = ServerSGD()
     screen: Screen = Screen()
     calibrate: Calibration = Calibration()
+    average: Average = NoAverage()
 
     def __post_init__(self) -> None:
         for role, part in self.parts():

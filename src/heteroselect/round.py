@@ -31,6 +31,7 @@ from heteroselect.population import Population
 from heteroselect.receive import Arrived, choose, receive, remembered
 from heteroselect.score import Scores
 from heteroselect.select import SendAll
+from heteroselect.shown import point, shown
 from heteroselect.state import Kept, State, flat
 from heteroselect.streams import Streams
 from heteroselect.train import Turn, TwoSided
@@ -341,8 +342,10 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
             state["train"], more = method.train.follow(server.of("train"), mean, turn)
             step = step if more is None else step + more
         model = Weights(model.vector + torch.from_numpy(step), model.buffers)
-    model, calibrated = recalibrate(this, model, ids[np.sort(places)])
-    return Result(model, state, mean, weights, calibrated)
+    answered = ids[np.sort(places)]
+    model, calibrated = recalibrate(this, model, answered)
+    state, more_calibrated = show(this, state, model, answered)
+    return Result(model, state, mean, weights, calibrated + more_calibrated)
 
 
 def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Result) -> Played:
@@ -453,3 +456,16 @@ def recalibrate(this: Round, model: Weights, ids: Counts) -> tuple[Weights, list
             done.append(Calibrated(int(client), batches, answer))
             model = Weights(model.vector, buffers)
     return model, done
+
+
+def show(this: Round, state: dict[str, Kept], model: Weights, ids: Counts) -> tuple[dict[str, Kept], list[Calibrated]]:
+    """Take the new model into the average. Where another model is shown than clients go on from, batch-norm statistics
+    are measured for that one, too."""
+    method = this.method
+    there = point(method, state, model.vector.numpy())
+    state = {**state, "average": method.average.add(this.server.of("average"), there, this.moment)}
+    other = shown(method, state, model)
+    if other is model or not model.has_statistics:
+        return state, []
+    other, calibrated = recalibrate(this, other, ids)
+    return {**state, "calibrate": {name: buffer.numpy() for name, buffer in other.buffers.items()}}, calibrated

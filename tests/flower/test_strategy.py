@@ -13,6 +13,7 @@ from torch import nn
 
 import heteroselect
 from heteroselect import methods
+from heteroselect.aggregate import ExponentialAverage
 from heteroselect.compress import Update
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import HeteroSelectStrategy, answer
@@ -48,6 +49,7 @@ class Half:
 
 TUNED = replace(methods.get("heteroselect"), name="tuned", weigh=methods.get("fedavg").weigh)
 OWN = replace(TUNED, name="own", compress=Half())
+AVERAGED = replace(TUNED, name="averaged", average=ExponentialAverage())
 
 
 class Grid:
@@ -91,12 +93,12 @@ def started(grid: Grid, **more):
 
 @pytest.mark.parametrize(
     "method",
-    ["heteroselect", "oort", "optimal-client-sampling", "scaffold", TUNED, OWN],
+    ["heteroselect", "oort", "optimal-client-sampling", "scaffold", TUNED, OWN, AVERAGED],
     ids=lambda method: getattr(method, "name", method),
 )
 def test_the_same_bits_as_the_simulator(tmp_path, method):
-    """Also of a method that selects after training, of one with a half at the server, and of one's own; only code of
-    one's own has to be handed to the clients as well."""
+    """Also of a method that selects after training, of one with a half at the server, of one that shows another model
+    than clients go on from, and of one's own; only code of one's own has to be handed to the clients as well."""
     own = {"method": method} if method is OWN else {}
     strategy, result = started(Grid(tmp_path, **own), method=method)
     changes = {**CHANGES, "selected": 2, "rounds": ROUNDS, "seed": 5}

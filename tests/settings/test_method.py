@@ -19,7 +19,7 @@ from heteroselect.kinds import KINDS
 from heteroselect.runs.folder import CONFIG, read_rounds
 from heteroselect.select import DivFL, Oort, Softmax, Uniform
 from heteroselect.settings.config import Loaded, load, to_toml
-from heteroselect.settings.method import changed, table, title
+from heteroselect.settings.method import changed, completed, table, title
 
 SMALL: dict[str, Any] = {"clients": 8, "selected": 2, "rounds": 3, "method.train.steps": 2, "method.train.batch": 8}
 
@@ -54,6 +54,15 @@ def test_every_method_survives_being_written_and_read(name):
     assert again.brought == ()
     assert to_toml(again.config) == text
     assert first.config.method == tomllib.loads(tomli_w.dumps(table(first.method)))
+
+
+@pytest.mark.parametrize("name", ["heteroselect", "fedacg", "stc"])
+def test_a_method_written_down_before_there_was_a_role_or_a_setting_is_completed(name):
+    whole = load("mnist", method=name).config.method
+    earlier = {role: one for role, one in whole.items() if role != "average"}
+    earlier["server"] = {key: value for key, value in earlier["server"].items() if key != "show"}
+    assert completed(earlier) == completed(whole) == whole
+    assert completed({**earlier, "name": "mine"}) != whole
 
 
 @pytest.mark.parametrize(("role", "kind"), [(role, kind) for role, kinds in KINDS.items() for kind in kinds])

@@ -1,6 +1,7 @@
 """What does the server make of it?"""
 
 from heteroselect.aggregate.adaptive import Adaptive
+from heteroselect.aggregate.average import ExponentialAverage, NoAverage, TailAverage
 from heteroselect.aggregate.calibration import Calibration
 from heteroselect.aggregate.majority import Majority
 from heteroselect.aggregate.mean import Mean
@@ -20,6 +21,7 @@ __all__ = [
     "ByVariance",
     "Calibration",
     "Equal",
+    "ExponentialAverage",
     "FedNova",
     "GeometricMedian",
     "Inverse",
@@ -28,11 +30,13 @@ __all__ = [
     "Mean",
     "Median",
     "MultiKrum",
+    "NoAverage",
     "OneOfAll",
     "Overlap",
     "Running",
     "Screen",
     "ServerMomentum",
     "ServerSGD",
+    "TailAverage",
     "TrimmedMean",
 ]

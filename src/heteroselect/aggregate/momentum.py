@@ -1,7 +1,7 @@
 """What the server adds to the model: the aggregate itself, or a sum that remembers earlier ones (eq. 14)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -43,7 +43,8 @@ class LookAhead:
     is Nesterov's). Their penalty on leaving the starting point is the solver's proximal term.
 
     M ← λM + Δ̄, w ← w + rate·M. The model here is the point that is sent out, z = w + rate·λM, which moves by
-    rate·(Δ̄ + λM) with the new M: nothing else has to be sent, and z is what is evaluated.
+    rate·(Δ̄ + λM) with the new M: nothing else has to be sent. Evaluated is z, or with `show` "model" w = z − rate·λM,
+    as in the paper.
     """
 
     kind: ClassVar[str] = "look-ahead"
@@ -56,10 +57,18 @@ class LookAhead:
         tune=(0.1, 0.95, "linear"),
     )
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+    show: Literal["ahead", "model"] = setting("ahead", "what is evaluated: where clients start from, or w behind it")
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         momentum = _carried(state, self.momentum, aggregate)
         return {"momentum": momentum}, np.float32(self.rate) * (aggregate + np.float32(self.momentum) * momentum)
+
+    def shown(self, state: Kept, model: Values) -> Values:
+        """z itself, or w = z − rate·λM."""
+        if self.show == "ahead" or "momentum" not in state:
+            return model
+        ahead: Values = np.float32(self.rate * self.momentum) * state["momentum"]
+        return model - ahead
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from heteroselect.round import Played, Record, Server, play_round
 from heteroselect.runs.experiment import environment_of
 from heteroselect.settings import Config
 from heteroselect.settings.config import load
+from heteroselect.shown import shown
 from heteroselect.streams import Streams
 from heteroselect.world import measured_links
 
@@ -65,6 +66,7 @@ class HeteroSelectStrategy(Strategy):
         self.environment = environment_of(self.config, self.method, self.model.layout.size, self.streams)
         self.timeout, self.records = timeout, list[Record]()
         self._server: Server | None = None
+        self._shown: ArrayRecord | None = None  # what was returned last; it may not be what clients go on from
         self._uploads: dict[int, Update] = {}
         self._engine: FlowerEngine | None = None
         self._handover: _Handover | None = None
@@ -85,7 +87,8 @@ class HeteroSelectStrategy(Strategy):
         assert self._engine is not None
         assert self._handover is not None
         assert self._server is not None
-        engine, server = self._engine, replace(self._server, weights=weights)
+        server = self._server if arrays is self._shown else replace(self._server, weights=weights)
+        engine = self._engine
         self._round = _in_background(lambda: self._play(server_round, server, engine))
         orders = self._handover.orders(self._round)
         self._waits = bool(orders)
@@ -94,7 +97,7 @@ class HeteroSelectStrategy(Strategy):
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """The model after the round: what came back is decoded, screened, weighed and added to it."""
+        """The model that is shown after the round: what came back is decoded, screened, weighed and added to it."""
         assert self._round is not None
         assert self._handover is not None
         assert self._engine is not None
@@ -106,7 +109,7 @@ class HeteroSelectStrategy(Strategy):
         self._uploads.update(played.received)
         self._server = played.server
         self.records.append(record)
-        self.model.load(played.server.weights)
+        self.model.load(shown(self.method, played.server.state, played.server.weights))
         metrics: dict[str, int | float | list[int] | list[float]] = {
             "theta": record.theta,
             "bytes-up": record.bytes.up,
@@ -115,7 +118,8 @@ class HeteroSelectStrategy(Strategy):
             "weights": record.weights,
         }
         metrics |= {"loss": record.loss_mean} if record.loss_mean is not None else {}
-        return ArrayRecord(self.model.state_dict()), MetricRecord(metrics)
+        self._shown = ArrayRecord(self.model.state_dict())
+        return self._shown, MetricRecord(metrics)
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid

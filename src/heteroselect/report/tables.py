@@ -37,6 +37,7 @@ ROLES = {
     "server": "what is added to the model?",
     "screen": "which updates are refused?",
     "calibrate": "where do batch-norm statistics come from?",
+    "average": "which model is evaluated and saved?",
 }
 """The roles of a method, in the order of a round."""
 

@@ -18,6 +18,7 @@ from heteroselect.runs.loop import Line
 from heteroselect.runs.reclock import rewrite
 from heteroselect.settings import Config, PaperRow, own
 from heteroselect.settings.config import Loaded, load
+from heteroselect.settings.method import completed
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def refuse_another(cell: Cell) -> None:
         return
     try:  # settings that are newer than the run have their defaults
         known = Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+        known = known.model_copy(update={"method": completed(known.method)})
     except ValueError:
         known = None
     if known != cell.config:

@@ -28,6 +28,7 @@ from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
 from heteroselect.settings import Config
 from heteroselect.settings.method import title
+from heteroselect.shown import shown
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.evaluator import Evaluator as TestSet
 from heteroselect.simulate.pool import Pool
@@ -103,7 +104,7 @@ def play(
             saver.save()
         if status == "finished" and _reached(progress.lines, experiment.config):
             status = "stopped at target"
-        weights = progress.server.weights
+        weights = shown(experiment.method, progress.server.state, progress.server.weights)
         summary = _summary(experiment, progress.lines, weights) | {
             **_client_figures(experiment, running.evaluator, weights),
             "status": status,
@@ -168,7 +169,8 @@ def _rounds(
         )
         record = played.record
         if t % config.evaluate_every == 0 or t == config.last_round:
-            record = replace(record, accuracy=engine.evaluator.evaluate(played.server.weights))
+            weights = shown(experiment.method, played.server.state, played.server.weights)
+            record = replace(record, accuracy=engine.evaluator.evaluate(weights))
         line = _line(record, played.server.now)
         with undivided():
             engine.clients.settle(played.used)

@@ -45,6 +45,17 @@ def table(method: Method, named: Mapping[str, str] | None = None) -> dict[str, A
     return found
 
 
+def completed(written: Mapping[str, Any]) -> dict[str, Any]:
+    """A method as an earlier version wrote it down, with the roles and settings that there have been since then at
+    their defaults."""
+    found = {**table(Method()), **written}
+    for role, kinds in KINDS.items():
+        kind = kinds.get(str(found[role]["kind"]))
+        defaults = {one.name: one.default for one in declared(kind).values()} if kind else {}
+        found[role] = {**{n: "none" if value is None else value for n, value in defaults.items()}, **found[role]}
+    return found
+
+
 def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) -> Chosen:
     """`base` with settings laid over it, layer by layer and then those `given` by the user; keys as in `select.kind`.
 

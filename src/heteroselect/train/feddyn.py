@@ -1,12 +1,12 @@
 """FedDyn: each client's objective is changed so that all of them have the global optimum in common.
 
 Acar, Zhao, Matas, Mattina, Whatmough, Saligrama, "Federated learning based on dynamic regularization", ICLR 2021. The
-server follows from the mean of what was sent, so nothing but Δ_k comes up. Left out: the division of α by K·p_k in the
-authors' code, and their report of the mean model w + h/α beside the server's point.
+server follows from the mean of what was sent, so nothing but Δ_k comes up. Their code evaluates the mean model w + h/α
+beside the server's point; `show` says which of the two is. Left out: the division of α by K·p_k in that code.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class FedDyn(Local):
     alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(10.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
+    show: Literal["model", "mean"] = setting(
+        "model", "what is evaluated: w, or the mean of the cohort's models, w + h/α"
+    )
 
     @property
     def proximal(self) -> float:
@@ -54,3 +57,10 @@ class FedDyn(Local):
         correction = correction - np.float32(self.alpha * turn.used / turn.clients) * aggregate
         step = aggregate - np.float32(1 / self.alpha) * correction
         return {"correction": correction}, step - aggregate
+
+    def shown(self, state: Kept, model: Values) -> Values:
+        """w itself, or w + h/α, which is the mean of the models that the last cohort sent."""
+        if self.show == "model" or "correction" not in state:
+            return model
+        behind: Values = np.float32(1 / self.alpha) * state["correction"]
+        return model + behind
