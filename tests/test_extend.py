@@ -61,6 +61,7 @@ def test_the_selector_takes_ten_lines_and_the_solver_twenty_five(mine: Path) -> 
         ("weigh", "ByRarity"),
         ("aggregate", "Clipped"),
         ("server", "Patient"),
+        ("down", "Halves"),
         ("average", "Pairs"),
     ],
 )

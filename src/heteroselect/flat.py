@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from heteroselect.arrays import Counts
 from heteroselect.errors import HeteroSelectError
+from heteroselect.trail import Trail
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -49,16 +51,24 @@ class Layout:
 
 @dataclass(frozen=True)
 class Weights:
-    """A model's state apart from any module: trained parameters (flat) and buffers (batch-norm statistics)."""
+    """A model's state apart from any module: trained parameters (flat) and buffers (batch-norm statistics). On its way
+    down it may have a `trail`: then clients fetch the coded steps that they lack, and the buffers."""
 
     vector: Tensor
     buffers: dict[str, Tensor]
+    trail: Trail | None = None
 
     @property
     def nbytes(self) -> int:
         """What it takes to send them as they are."""
         tensors = [self.vector, *self.buffers.values()]
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+    @property
+    def downloads(self) -> Counts | None:
+        """The bytes that each client fetches to have this model; None: the whole of it."""
+        beside = self.nbytes - self.vector.numel() * self.vector.element_size()
+        return None if self.trail is None else self.trail.bytes() + beside
 
     @property
     def has_statistics(self) -> bool:

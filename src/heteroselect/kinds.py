@@ -73,6 +73,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         aggregate.Running,
         aggregate.Majority,
     ),
+    "down": compress.DOWN,
     "screen": (aggregate.Screen,),
     "calibrate": (aggregate.Calibration,),
     "average": (aggregate.NoAverage, aggregate.ExponentialAverage, aggregate.TailAverage),

@@ -18,7 +18,7 @@ import numpy as np
 from heteroselect.aggregate import ByData, Calibration, Mean, NoAverage, Screen, ServerSGD
 from heteroselect.allocate import All, Allocation
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update, promises
+from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update, WholeModel, promises
 from heteroselect.compress.update import Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
@@ -27,6 +27,7 @@ from heteroselect.population import Population
 from heteroselect.score import NoScore, Scores
 from heteroselect.select import Cohort, SendAll, Situation, Uniform
 from heteroselect.state import Kept
+from heteroselect.trail import Trail
 from heteroselect.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
 
 NEEDS = frozenset({"scores", "losses", "reports", "examples", "uploads", "links", "labels"})
@@ -142,6 +143,18 @@ class ServerStep(Protocol):
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
 
 
+class Down(Protocol):
+    """How does the model get to clients? `code` returns the step that the model really takes (None: there is none),
+    `fetched` notes who has got the model after `round`, and `trail` returns the coded steps that lead to it, where
+    clients fetch those that they lack instead of the whole model."""
+
+    def code(
+        self, state: Kept, step: Values | None, layers: Sequence[int], rng: np.random.Generator
+    ) -> tuple[Kept, Values | None]: ...
+    def fetched(self, state: Kept, ids: Counts, round: int, clients: int) -> Kept: ...
+    def trail(self, state: Kept, round: int, clients: int, size: int) -> Trail | None: ...
+
+
 class Average(Protocol):
     """Which model is evaluated and saved? `add` takes in the model of a round and returns what is kept, `mean` returns
     the model to show; clients go on from the model itself."""
@@ -169,6 +182,7 @@ class Method:
     weigh: Weigher = ByData()
     aggregate: Aggregator = Mean()
     server: ServerStep = ServerSGD()
+    down: Down = WholeModel()
     screen: Screen = Screen()
     calibrate: Calibration = Calibration()
     average: Average = NoAverage()

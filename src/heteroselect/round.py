@@ -126,6 +126,17 @@ class Round:
     def hostile(self) -> NDArray[np.bool_]:
         return self.environment.attack.hostile(len(self.server.population), self.streams)
 
+    @cached_property
+    def model(self) -> Weights:
+        """The model that clients are sent this round, with the steps that lead to it."""
+        return self.on_its_way(self.server.weights, self.server.of("down"), self.server.round)
+
+    def on_its_way(self, weights: Weights, kept: Kept, round: int) -> Weights:
+        """The model after `round`, with the steps that lead to it where it goes down as steps; `kept` is the role's."""
+        with naming("down"):
+            trail = self.method.down.trail(kept, round, len(self.server.population), self.clients.layout.size)
+        return replace(weights, trail=trail)
+
 
 def play_round(
     moment: Moment,
@@ -249,7 +260,7 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
     """Let the clients train and compress; then wait for what arrives."""
     method, server, cohort, ids = this.method, this.server, plan.cohort, plan.cohort.ids
     shared = goes_down(this)
-    uploads, events = answered(this, this.clients.train(server.weights, plan.orders, shared))
+    uploads, events = answered(this, this.clients.train(this.model, plan.orders, shared))
     densities, reports = plan.allocation.densities, 0
     if isinstance(method.compress, Guided):
         densities = densities * method.compress.share(server.of("compress"))
@@ -257,7 +268,7 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
         rng, reports = this.streams.numpy("choice", round=this.number), len(ids)
         cohort, chosen = choose(cohort, uploads, seen.population.sizes, method.choose, this.selected, rng)
         densities = np.where(np.isin(ids, chosen), densities, 0.0)
-        uploads, more = answered(this, this.clients.collect(server.weights, chosen))
+        uploads, more = answered(this, this.clients.collect(this.model, chosen))
         events = events + more
     reports += sum(name.startswith("label") for upload in uploads.values() for name in upload.report)
     sent = Messages(
@@ -270,6 +281,7 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
         shared=sum(array.nbytes for array in shared.values()),
         reports=reports,
         probe=np.where(densities < 1, 0.0 if plan.allocation.warmup else method.probe, 0.0),
+        downloads=this.model.downloads,
     )
     passes = np.array([method.passes * order.steps for order in plan.orders])
     arrived = receive(
@@ -328,7 +340,7 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
         weights[places] = method.weigh.weights(plan.score[places], answers.cohort.only(places), seen.population)
     lengths = method.screen.remember(server.of("screen").get("lengths"), updates)
     state: dict[str, Kept] = {**server.state, "select": plan.cohort.state, "screen": {"lengths": lengths}}
-    model, mean = server.weights, None
+    model, mean, step = server.weights, None, None
     if len(places):
         size = this.clients.layout.size
         mean = method.aggregate.aggregate([updates[int(k)] for k in ids[places]], weights[places], size)
@@ -341,11 +353,31 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
             turn = Turn(method.rate.eta(this.moment), method.train.steps, len(places), len(seen.population))
             state["train"], more = method.train.follow(server.of("train"), mean, turn)
             step = step if more is None else step + more
+    state["down"], step = send_down(this, seen, plan, answers, step)
+    if step is not None:
         model = Weights(model.vector + torch.from_numpy(step), model.buffers)
-    answered = ids[np.sort(places)]
-    model, calibrated = recalibrate(this, model, answered)
-    state, more_calibrated = show(this, state, model, answered)
+    who = ids[np.sort(places)]
+    model, calibrated = recalibrate(this, this.on_its_way(model, state["down"], this.number), who)
+    state["down"] = fetched(this, state["down"], np.array([one.client for one in calibrated], np.int64), this.number)
+    state, more_calibrated = show(this, state, model, who)
     return Result(model, state, mean, weights, calibrated + more_calibrated)
+
+
+def send_down(this: Round, seen: Seen, plan: Plan, answers: Answers, step: Values | None) -> tuple[Kept, Values | None]:
+    """Code the server's step for its way down: who has got the model of this round and what else the role keeps, and
+    the step as clients will decode it. Of a client that did not answer nobody knows whether it got the model."""
+    method, rng = this.method, this.streams.numpy("down", round=this.number)
+    missing = [event.client for event in answers.arrived.events if event.kind == "missing"]
+    there = np.union1d(seen.asked, np.setdiff1d(plan.cohort.ids, missing))
+    kept = fetched(this, this.server.of("down"), there, this.server.round)
+    with naming("down"):
+        return method.down.code(kept, step, this.clients.layout.layer_ends, rng)
+
+
+def fetched(this: Round, kept: Kept, ids: Counts, round: int) -> Kept:
+    """What the role `down` keeps once these clients have got the model after `round`."""
+    with naming("down"):
+        return this.method.down.fetched(kept, ids, round, len(this.server.population))
 
 
 def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Result) -> Played:
@@ -429,7 +461,7 @@ def ask_losses(this: Round, asked: Counts) -> Reals:
     score, size, t = this.method.score, this.method.train.batch, this.number
     questions = [Question(int(k), t, score.batches, size, score.augmented) for k in asked]
     losses = np.full(len(this.server.population), np.nan)
-    losses[asked] = this.clients.losses(this.server.weights, questions) if questions else []
+    losses[asked] = this.clients.losses(this.model, questions) if questions else []
     losses = this.environment.attack.losses(losses, this.hostile)
     wrong = asked[~np.isfinite(losses[asked])]
     right = len(asked) - len(wrong)
@@ -446,16 +478,16 @@ def recalibrate(this: Round, model: Weights, ids: Counts) -> tuple[Weights, list
     """Measure batch-norm statistics for the new model at the first clients that answered; who did how much of it."""
     done: list[Calibrated] = []
     if not model.has_statistics or len(ids) == 0:
-        return model, done
-    size = this.method.train.batch
+        return replace(model, trail=None), done
+    size, lacking = this.method.train.batch, model.downloads
     available = [-(-int(this.server.population.sizes[k]) // size) for k in ids]
     for client, batches in zip(ids, this.method.calibrate.plan(available), strict=False):
         if batches:
             buffers = this.clients.calibrate(model, Calibrate(int(client), this.number, batches, size))
             answer = sum(buffer.numel() * buffer.element_size() for buffer in buffers.values())
-            done.append(Calibrated(int(client), batches, answer))
-            model = Weights(model.vector, buffers)
-    return model, done
+            done.append(Calibrated(int(client), batches, answer, None if lacking is None else int(lacking[client])))
+            model = replace(model, buffers=buffers)
+    return replace(model, trail=None), done
 
 
 def show(this: Round, state: dict[str, Kept], model: Weights, ids: Counts) -> tuple[dict[str, Kept], list[Calibrated]]:

@@ -47,6 +47,7 @@ class Nodes:
                 experiment.task,
                 experiment.method,
                 memory,
+                experiment.weights,
             )
             for place in range(places)
         ]

@@ -4,6 +4,7 @@ What a compressor promises, in class variables, stands at `promises`.
 """
 
 from heteroselect.compress.curvature import Curvature
+from heteroselect.compress.down import CodedSteps, WholeModel
 from heteroselect.compress.drive import Drive
 from heteroselect.compress.everything import Everything
 from heteroselect.compress.luar import Luar
@@ -24,16 +25,19 @@ from heteroselect.state import Kept
 
 COMPRESSORS = (Everything, TopK, Curvature, RandomK, Threshold, Wangni, QSGD, TernGrad, Sign, STC, Drive, Ternary, Luar)
 MEMORIES = (NoMemory, ErrorMemory, EF21, MomentumMemory)
+DOWN = (WholeModel, CodedSteps)
 VALUES = (Float32, Float16, BFloat16, UniformValues)
 
 __all__ = [
     "COMPRESSORS",
+    "DOWN",
     "EF21",
     "MEMORIES",
     "QSGD",
     "STC",
     "VALUES",
     "BFloat16",
+    "CodedSteps",
     "Curvature",
     "Drive",
     "ErrorMemory",
@@ -55,5 +59,6 @@ __all__ = [
     "UniformValues",
     "Update",
     "Wangni",
+    "WholeModel",
     "promises",
 ]

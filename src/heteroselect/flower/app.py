@@ -50,7 +50,7 @@ def _site(config: str, plan: str, place: int, places: int, memory: str) -> Site:
     experiment = _experiment(config, plan)
     there = {one.id: one for one in experiment.clients() if one.id % places == place}
     folder = Path(memory) if memory else default_memory()
-    return Site(there, _model(config, plan), experiment.task, experiment.method, folder)
+    return Site(there, _model(config, plan), experiment.task, experiment.method, folder, experiment.weights)
 
 
 @lru_cache(maxsize=2)

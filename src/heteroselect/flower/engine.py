@@ -21,11 +21,11 @@ from torch import Tensor
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
+from heteroselect.flower.down import LACKS, Down
 from heteroselect.flower.post import Post
 from heteroselect.flower.records import (
     BODY,
     HEADER,
-    MODEL,
     PAYLOAD,
     REFUSED,
     Give,
@@ -38,13 +38,13 @@ from heteroselect.flower.records import (
     from_array,
     from_bytes,
     from_record,
-    to_array,
-    to_bytes,
     to_record,
 )
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.state import Kept
 from heteroselect.world import MeasuredLinks
+
+Request = Question | Order | Give | Calibrate
 
 _log = logging.getLogger(__name__)
 SETTLED, UPLINK = "settled", "uplink"
@@ -80,6 +80,7 @@ class FlowerEngine:
         self.examples: dict[int, int] = {}
         self._tried: dict[int, float] = {}  # when nodes were asked for their clients
         self._silent: set[int] = set()  # nodes that gave no answer at all when they were asked last
+        self._there: dict[int, int] = {}  # the round of the last model that came as steps and was answered with
         self._ordered: dict[int, int] = {}  # the round of each order whose upload is not settled
         self._troubles: list[str] = []
         self.links, self.more = links, dict(more or {})
@@ -182,13 +183,28 @@ class FlowerEngine:
 
     def _ask(
         self,
-        requests: Sequence[Question] | Sequence[Order] | Sequence[Give] | Sequence[Calibrate],
+        requests: Sequence[Request],
         weights: Weights | None = None,
         shared: Kept | None = None,
     ) -> dict[int, RecordDict]:
-        """The answers that came, by client; each is sent its request, with the model where it needs it."""
+        """The answers that came, by client; each is sent its request, with the model where it needs it, and again with
+        all of the model where the steps that lead to it were not enough."""
         self._meet(min(PATIENCE, self.timeout))
-        model = {} if weights is None else {MODEL: to_array(to_bytes(weights, shared))}
+        down = None if weights is None else Down(weights, shared)
+        told, answers = self._exchange(requests, down)
+        lacking = {client for client, content in answers.items() if LACKS in _body(content)}
+        if lacking:
+            again = self._exchange([one for one in requests if one.client in lacking], down, whole=True)[1]
+            answers = {client: one for client, one in {**answers, **again}.items() if LACKS not in _body(one)}
+        for client in sorted(told - set(answers)):
+            self._note(client, "it did not answer")
+        everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
+        return self._willing(answers, everybody)
+
+    def _exchange(
+        self, requests: Sequence[Request], down: Down | None, *, whole: bool = False
+    ) -> tuple[set[int], dict[int, RecordDict]]:
+        """Who was sent its request, and the answers that came."""
         since, told, rounds = self.since(), {}, {request.client: request.round for request in requests}
         messages = []
         for request in requests:
@@ -199,6 +215,7 @@ class FlowerEngine:
             told[client] = self._settled(client)
             settled = tuple(Settled(int(round), bool(used)) for round, used in told[client])
             header = Header(self.run, client, type(request).__name__, settled, since, request.round)
+            model = {} if down is None else down.to(client, there=self._there.get(client), whole=whole)
             content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **model, **self.more})
             messages.append(_message(content, self.homes[client], header.kind, request.round, self.timeout))
         answers: dict[int, RecordDict] = {}
@@ -208,18 +225,17 @@ class FlowerEngine:
             who = self._asked(message, {client: rounds[client] for client in told})
             if who is not None:
                 answers[who] = message.content
+                if down is not None and down.weights.trail is not None and LACKS not in _body(message.content):
+                    self._there[who] = down.weights.trail.round
                 if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
                     self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
         self._silent = {self.homes[client] for client in told} - answered
-        for client in sorted(set(told) - set(answers)):
-            self._note(client, "it did not answer")
-        everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
-        return self._willing(answers, everybody)
+        return set(told), answers
 
     def _willing(self, answers: dict[int, RecordDict], everybody: int) -> dict[int, RecordDict]:
         """The answers of those that could do as they were asked. One that could not is missing; where nobody in a whole
         cohort could, the settings are to blame, and the run ends as it does in the simulator."""
-        bodies: dict[int, Any] = {client: content.get(BODY, {}) for client, content in answers.items()}
+        bodies = {client: _body(content) for client, content in answers.items()}
         refused = {client: str(body[REFUSED]) for client, body in bodies.items() if REFUSED in body}
         if refused and len(refused) == everybody:
             raise HeteroSelectError(refused[min(refused)])
@@ -316,6 +332,10 @@ def _content(message: Message) -> RecordDict:
     if message.has_error():
         raise RecordError(message.error.reason)
     return message.content
+
+
+def _body(content: RecordDict) -> Any:
+    return content.get(BODY, {})
 
 
 def _sound(upload: Upload) -> bool:

@@ -1,10 +1,10 @@
 """What a client keeps from round to round, in files that outlive its process.
 
-One file per state: `…-000003.kept` is what client and server agree on after round 3; `…-000003.pending` holds
-what was offered and sent in round 3, whose fate is not known yet; `…-000003.held` what was learnt in round 3 and is to
-be sent when it is asked for. A file is written whole or not at all, and before the client answers. States that the
-server may fall back to (its checkpoints) stay, so that a server which starts again from a checkpoint finds every
-client as it was then.
+One file per state: `…-000003.kept` is what client and server agree on after round 3; `…-000003.pending` holds what was
+offered and sent in round 3, whose fate is not known yet; `…-000003.held` what was learnt in round 3 and is to be sent
+when it is asked for. `model.safetensors` is the model it was sent last, where that goes down as steps. A file is
+written whole or not at all, and before the client answers. States that the server may fall back to (its checkpoints)
+stay, so that a server which starts again from a checkpoint finds every client as it was then.
 """
 
 import json
@@ -20,12 +20,14 @@ from safetensors.numpy import save
 
 from heteroselect.client import Learnt, Pending
 from heteroselect.compress import Update
+from heteroselect.compress.update import Values
 from heteroselect.files import write_whole
 from heteroselect.flower.records import Settled
 from heteroselect.messages import Order
 from heteroselect.method import Method
 from heteroselect.state import Kept, State, by_role, flat
 
+MODEL_FILE = "model.safetensors"
 _NAME = re.compile(r"(\d+)\.(kept|pending|held)")
 
 
@@ -79,6 +81,19 @@ class Memory:
         whole = parts["held"]
         held = Learnt(Order(**facts["order"]), whole["delta"], facts["report"], parts.get("shared", {}))
         return held, whole["model"].tobytes()
+
+    def keep_model(self, round: int, vector: Values) -> None:
+        """Write down the parameters of the model after `round`, in place of the last ones."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(self.folder / MODEL_FILE, save({"vector": vector}, {"round": str(round)}))
+
+    def model(self) -> tuple[int, Values] | None:
+        """The parameters kept last and their round; None where there are none, or they cannot be read."""
+        try:
+            with safe_open(self.folder / MODEL_FILE, "numpy") as file:
+                return int(file.metadata()["round"]), file.get_tensor("vector")
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+            return None
 
     def _pending(self, round: int) -> Pending:
         parts, facts = self._read(round, "pending")

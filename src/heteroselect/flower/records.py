@@ -118,18 +118,18 @@ def to_record(message: object) -> ConfigRecord:
     return ConfigRecord(found)
 
 
-def from_record(kind: type[M], content: RecordDict, **given: Any) -> M:
+def from_record(kind: type[M], content: RecordDict, *, record: str = BODY, **given: Any) -> M:
     """The message of this kind in a Flower message, or RecordError; `given` fields are not read from it."""
-    record = _config(content, BODY)
+    config = _config(content, record)
     found: dict[str, Any] = {}
     for one in fields(kind):  # type: ignore[arg-type]
         inner = {
-            key.removeprefix(one.name + "."): value for key, value in record.items() if key.startswith(one.name + ".")
+            key.removeprefix(one.name + "."): value for key, value in config.items() if key.startswith(one.name + ".")
         }
         if inner or "Mapping" in str(one.type):
             found[one.name] = inner
-        elif one.name in record:
-            found[one.name] = record[one.name]
+        elif one.name in config:
+            found[one.name] = config[one.name]
     try:
         return kind(**{**found, **given})
     except TypeError as error:

@@ -16,11 +16,11 @@ from flwr.app import ConfigRecord, Message, RecordDict
 from heteroselect.client import Client, Learnt, Task
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Weights
+from heteroselect.flower.down import LACKS, LacksModelError, received
 from heteroselect.flower.memory import Memory
 from heteroselect.flower.records import (
     BODY,
     HEADER,
-    MODEL,
     PAYLOAD,
     REFUSED,
     Give,
@@ -29,7 +29,6 @@ from heteroselect.flower.records import (
     Loss,
     Present,
     RecordError,
-    from_array,
     from_bytes,
     from_record,
     to_array,
@@ -53,6 +52,8 @@ class Site:
     task: Task
     method: Method
     memory: Path
+    start: Weights | None = None
+    """The initial model, where the node knows it."""
 
 
 def default_memory() -> Path:
@@ -77,6 +78,8 @@ def reply(message: Message, site: Site) -> Message:
             record, payload = _work(content, header, site, memory, state)
         except HeteroSelectError as error:  # a sentence for people; they are at the server
             record, payload = ConfigRecord({REFUSED: str(error)}), b""
+        except LacksModelError:
+            record, payload = ConfigRecord({LACKS: True}), b""
     return _answer(message, header, record, payload)
 
 
@@ -92,14 +95,13 @@ def _work(content: RecordDict, header: Header, site: Site, memory: Memory, state
         upload, pending = client.give(held, model, task, method, state)
         memory.wait(pending)
         return to_record(upload), upload.payload
-    start = from_array(content, MODEL)
-    weights, shared = from_bytes(start)
+    weights, shared = received(content, memory, site.start)
     model.load(weights)
     if header.kind == Question.__name__:
         return to_record(Loss(client.id, client.loss(from_record(Question, content), model, task))), b""
     if header.kind == Order.__name__:
         upload, left = client.train(from_record(Order, content), model, task, method, state, shared)
-        memory.hold(left, start) if isinstance(left, Learnt) else memory.wait(left)
+        memory.hold(left, to_bytes(weights)) if isinstance(left, Learnt) else memory.wait(left)
         return to_record(upload), upload.payload
     if header.kind == Calibrate.__name__:
         buffers = client.calibrate(from_record(Calibrate, content), model, task)

@@ -19,7 +19,7 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from torch import nn
 
-from heteroselect.compress import Update
+from heteroselect.compress import Update, WholeModel
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.flower.engine import FlowerEngine
@@ -62,6 +62,8 @@ class HeteroSelectStrategy(Strategy):
         given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
         loaded = load({}, method=method, changes={**given, **(settings or {})})
         self.config, self.method, self.streams = loaded.config, loaded.method, Streams(loaded.config.seed)
+        if not isinstance(self.method.down, WholeModel):
+            raise HeteroSelectError("method.down.kind: allowed in a HeteroSelectStrategy is model alone.")
         self.model = FlatModel(model if isinstance(model, nn.Module) else model())
         self.environment = environment_of(self.config, self.method, self.model.layout.size, self.streams)
         self.timeout, self.records = timeout, list[Record]()

@@ -35,6 +35,7 @@ ROLES = {
     "weigh": "how much does each update count?",
     "aggregate": "how do single updates become one?",
     "server": "what is added to the model?",
+    "down": "how does the model get to clients?",
     "screen": "which updates are refused?",
     "calibrate": "where do batch-norm statistics come from?",
     "average": "which model is evaluated and saved?",

@@ -67,7 +67,7 @@ class Clock:
         if self.charge == "uplink":
             return conditions.up_seconds(ids, bits, now + compute) + compute
         fetched = np.isin(ids, sent.asked)  # a client that was scored has the model already
-        download = conditions.down_seconds(ids, np.where(fetched, 0.0, 8 * sent.model), now)
+        download = conditions.down_seconds(ids, np.where(fetched, 0.0, 8 * sent.fetched(ids)), now)
         download = download + conditions.down_seconds(ids, 8 * sent.shared, now + download)
         coding = np.where(bits > 0, sent.probe + self.encode_share, 0.0) * conditions.step_seconds[ids]
         ready = download + compute + coding
@@ -86,7 +86,7 @@ class Clock:
         asked = sent.asked
         if self.charge != "everything" or len(asked) == 0:
             return 0.0
-        download = conditions.down_seconds(asked, 8 * sent.model, now)
+        download = conditions.down_seconds(asked, 8 * sent.fetched(asked).astype(float), now)
         ready = download + batches * self.forward_share * conditions.step_seconds[asked]
         return float((ready + conditions.up_seconds(asked, 8 * LOSS_BYTES, now + ready)).max())
 
@@ -97,7 +97,7 @@ class Clock:
             return total
         for one in sent.calibrated:
             client, start = np.array([one.client]), now + total
-            download = conditions.down_seconds(client, 8 * sent.model, start)
+            download = conditions.down_seconds(client, 8 * sent.calibrating(one), start)
             ready = download + one.batches * self.forward_share * conditions.step_seconds[client]
             total += float((ready + conditions.up_seconds(client, 8 * one.answer, start + ready))[0])
         return total

@@ -1,0 +1,112 @@
+"""The model on its way to a client: whole, or as the coded steps that the client lacks.
+
+A client that fetches steps keeps the model in a file beside its memory. Server and client agree by a checksum of all
+parameters: one that cannot get to the server's model by the steps it was sent (its file is lost, or the server fell
+back to an earlier round) says so, and is sent the whole model.
+"""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from flwr.app import ArrayRecord, ConfigRecord, RecordDict
+from torch import Tensor
+
+from heteroselect.compress.wire import WireError, decode
+from heteroselect.flat import Weights
+from heteroselect.flower.memory import Memory
+from heteroselect.flower.records import MODEL, RecordError, from_array, from_bytes, from_record, to_array, to_bytes
+from heteroselect.flower.records import to_record as record_of
+from heteroselect.state import Kept
+
+LACKS, STEPS, WAY = "lacks", "steps", "way"
+
+
+class LacksModelError(Exception):
+    """A client that cannot get to the server's model by the steps it was sent."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """Which model goes down: that after `round`, with this checksum; by steps of these lengths from the model after
+    `since`, or whole (−1)."""
+
+    round: int
+    check: int
+    since: int = -1
+    lengths: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Down:
+    """What the server sends of a model, and of what goes with it; what several clients get is packed once."""
+
+    weights: Weights
+    shared: Kept | None = None
+
+    def to(
+        self, client: int, *, there: int | None = None, whole: bool = False
+    ) -> dict[str, ArrayRecord | ConfigRecord]:
+        """`there` is the round of the last model that the client answered a message with."""
+        trail = self.weights.trail
+        if trail is None:
+            return {MODEL: self._whole}
+        steps = None if whole else () if there == trail.round else trail.steps(client)
+        if steps is None:
+            return {MODEL: self._whole, WAY: record_of(Way(trail.round, self._check))}
+        way = Way(trail.round, self._check, trail.round - len(steps), [len(one) for one in steps])
+        return {MODEL: self._beside, WAY: record_of(way), STEPS: to_array(b"".join(steps))}
+
+    @cached_property
+    def _whole(self) -> ArrayRecord:
+        return to_array(to_bytes(self.weights, self.shared))
+
+    @cached_property
+    def _beside(self) -> ArrayRecord:
+        return to_array(to_bytes(Weights(torch.empty(0), self.weights.buffers), self.shared))
+
+    @cached_property
+    def _check(self) -> int:
+        return check(self.weights.vector)
+
+
+def received(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, Kept]:
+    """The model that a message brings, and what goes with it, or LacksModelError; `start` is the initial model, where
+    the client knows it."""
+    weights, shared = from_bytes(from_array(content, MODEL))
+    if WAY not in content:
+        return weights, shared
+    way = from_record(Way, content, record=WAY)
+    vectors = _walked(way, from_array(content, STEPS), memory, start) if way.since >= 0 else iter([weights.vector])
+    vector = next((one for one in vectors if check(one) == way.check), None)
+    if vector is None:
+        raise LacksModelError
+    memory.keep_model(way.round, vector.numpy())
+    return Weights(vector, weights.buffers), shared
+
+
+def _walked(way: Way, steps: bytes, memory: Memory, start: Weights | None) -> Iterator[Tensor]:
+    """Where the steps lead from each model that the client has and that is not beyond the server's."""
+    kept = memory.model()
+    known = [(kept[0], torch.from_numpy(kept[1]))] if kept else []
+    for round, vector in [*known, *([(0, start.vector)] if start else [])]:
+        if not way.since <= round <= way.round or len(way.lengths) != way.round - way.since:
+            continue
+        at = sum(way.lengths[: round - way.since])
+        for length in way.lengths[round - way.since :]:
+            try:
+                vector = (
+                    vector + torch.from_numpy(decode(steps[at : at + length], len(vector)).dense())
+                    if length
+                    else vector
+                )
+            except WireError as error:
+                raise RecordError(f"its steps cannot be read ({error})") from error
+            at += length
+        yield vector
+
+
+def check(vector: Tensor) -> int:
+    return zlib.crc32(vector.numpy().tobytes())

@@ -1,0 +1,151 @@
+"""The model as coded steps over a post of this process: only what a client lacks is sent, to the simulator's bits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from flwr.app import RecordDict
+
+from heteroselect.compress import CodedSteps
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flat import Weights
+from heteroselect.flower import HeteroSelectStrategy
+from heteroselect.flower.down import STEPS, WAY, Down, LacksModelError, received
+from heteroselect.flower.memory import Memory
+from heteroselect.flower.records import MODEL, from_array, from_bytes
+from heteroselect.runs.folder import RunFolder
+from heteroselect.runs.loop import play
+from heteroselect.runs.progress import find_latest
+from heteroselect.settings.config import to_toml
+
+KIND = {"method.down.kind": "steps"}
+
+
+@pytest.fixture
+def walked():
+    """The models after rounds 0 to 3, and the trail to the last one, of two clients."""
+    part, state, rng = CodedSteps(), {}, np.random.default_rng(1)
+    models = [torch.from_numpy(rng.standard_normal(300).astype(np.float32))]
+    for t in range(3):
+        step = rng.standard_normal(300).astype(np.float32)
+        state, taken = part.code(state, step, [300], np.random.default_rng(t))
+        models.append(models[-1] + torch.from_numpy(taken))
+    return models, part.trail(state, 3, 2, 300)
+
+
+def get(down, memory, start=None, client=0, **more):
+    return received(RecordDict(down.to(client, **more)), memory, start)
+
+
+def test_steps_lead_to_the_model_whatever_the_client_has_of_it(tmp_path, walked):
+    models, trail = walked
+    buffers = {"running_mean": torch.arange(3.0)}
+    down = Down(Weights(models[3], buffers, trail), {"control": np.ones(2, np.float32)})
+    for has in range(4):
+        memory = Memory(tmp_path, f"run {has}", 0)
+        if has:
+            memory.keep_model(has, models[has].numpy())
+        weights, shared = get(down, memory, Weights(models[0], {}))
+        assert torch.equal(weights.vector, models[3])
+        assert weights.buffers["running_mean"].tolist() == [0, 1, 2]
+        assert shared["control"].tolist() == [1, 1]
+        kept = memory.model()
+        assert kept is not None
+        assert (kept[0], kept[1].tobytes()) == (3, models[3].numpy().tobytes())
+    content = RecordDict(down.to(0))
+    assert len(from_array(content, STEPS)) == trail.bytes()[0]
+    assert len(from_bytes(from_array(content, MODEL))[0].vector) == 0
+
+
+@pytest.mark.parametrize("has", ["nothing", "another model", "a later model", "a damaged file"])
+def test_a_client_that_lacks_the_model_says_so_and_gets_it_whole(tmp_path, walked, has):
+    models, trail = walked
+    memory, down = Memory(tmp_path, "run", 0), Down(Weights(models[3], {}, trail))
+    if has != "nothing":
+        memory.keep_model(4 if has == "a later model" else 2, models[1].numpy())
+    if has == "a damaged file":
+        (memory.folder / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(LacksModelError):
+        get(down, memory)
+    assert torch.equal(get(down, memory, whole=True)[0].vector, models[3])
+    assert torch.equal(
+        get(Down(Weights(models[3], {}, replace(trail, has=np.array([3, 3])))), memory)[0].vector, models[3]
+    )
+
+
+def played(experiment, nodes, opening_on):
+    return play(experiment, None, threads=1, engine=opening_on(experiment, nodes))
+
+
+def fetched(nodes):
+    """The bytes of parameters that really went down, whole or as steps, and how many messages had them whole."""
+    sizes, whole = 0, 0
+    for content in [message.content for message in nodes.seen if MODEL in message.content]:
+        vector = from_bytes(from_array(content, MODEL))[0].vector
+        sizes, whole = sizes + 4 * len(vector), whole + bool(len(vector))
+        sizes += len(from_array(content, STEPS)) if STEPS in content else 0
+    return sizes, whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fedavg", "heteroselect", "optimal-client-sampling"])
+def test_a_run_is_the_simulators_to_the_bit_and_sends_what_the_ledger_counts(
+    tmp_path, name, nodes_of, small, opening_on
+):
+    """Also where clients are scored, and where they hold what they learnt."""
+    experiment = small(method=name, **KIND)
+    nodes = nodes_of(experiment, tmp_path)
+    mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
+    assert mine.rounds == theirs.rounds
+    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+    sizes, whole = fetched(nodes)
+    assert whole == 0
+    numbers = 0 if name == "fedavg" else 4 * 6  # of four bytes: everybody's loss, or the length of what it learnt
+    assert sizes == mine.summary["bytes_down"] + mine.summary["bytes_scoring"] - 4 * numbers
+
+
+@pytest.mark.slow
+def test_nodes_that_lost_their_files_are_sent_the_whole_model(tmp_path, nodes_of, small, opening_on):
+    experiment = small(method="fedavg", **KIND)
+    nodes = nodes_of(experiment, tmp_path)
+
+    def forgetful(message):
+        for file in tmp_path.rglob("model.safetensors"):
+            file.unlink()
+        return False
+
+    nodes.lose = forgetful
+    nodes.sites = [replace(site, start=None) for site in nodes.sites]
+    mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
+    assert mine.rounds == theirs.rounds
+    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+    assert fetched(nodes)[1] == 12, "three clients in each of four rounds"
+
+
+@pytest.mark.slow
+def test_a_server_that_falls_back_ends_in_the_same_bits(tmp_path, nodes_of, small, opening_on):
+    """Nodes are then ahead of the server: the steps that they are sent do not help them, and they say so."""
+    experiment = small(method="fedavg", **KIND, **{"simulate.checkpoint_rounds": 2})
+    nodes, path = nodes_of(experiment, tmp_path / "memory"), tmp_path / "run"
+
+    def broken(line):
+        if line["round"] == 3:
+            raise RuntimeError("the machine is gone")
+
+    folder = RunFolder.create(path, to_toml(experiment.config))
+    with pytest.raises(RuntimeError, match="gone"):
+        play(experiment, folder, threads=1, engine=opening_on(experiment, nodes), watch=broken)
+    found = find_latest(experiment, path, print)
+    assert len(found[0].lines) == 2
+    reopened = RunFolder.reopen(path, 2)
+    mine = play(experiment, reopened, threads=1, found=found, engine=opening_on(experiment, nodes))
+    theirs = play(experiment, None, threads=1)
+    assert mine.rounds == theirs.rounds
+    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+    assert any(WAY in message.content for message in nodes.seen)
+
+
+def test_a_strategy_refuses_steps():
+    with pytest.raises(HeteroSelectError, match=r"method\.down\.kind: allowed in a HeteroSelectStrategy is model"):
+        HeteroSelectStrategy(torch.nn.Linear(2, 2), method="fedavg", clients=2, selected=1, rounds=1, settings=KIND)
