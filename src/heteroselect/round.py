@@ -295,7 +295,8 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
         this.environment,
         this.streams,
         server.of("screen").get("lengths"),
-        enough=0 if reports else cohort.enough,  # who of those chosen after training sends is decided already
+        # who of those that trained sends is decided already where it is chosen
+        enough=cohort.enough if isinstance(method.choose, SendAll) else 0,
     )
     arrived = replace(arrived, events=seen.events + events + arrived.events)
     return Answers(uploads, cohort, densities, arrived)
