@@ -1,14 +1,26 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and files of strangers, which may be anything."""
 
+import json
 import os
+import stat
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
+
+MOST, SMALL, DEEPEST = 64_000_000, 4_000_000, 30
+"""Bytes of a log and of any other file that is read as a whole, and how deep it may be nested: far more than is ever
+written here."""
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write all or nothing: a reader never sees half a file, and after a return it is on the disk."""
+    """Write all or nothing: a reader never sees half a file, and after a return it is on the disk. A link in its place
+    is replaced, never followed."""
     partial = path.with_name(f".{path.name}.partial")
+    partial.unlink(missing_ok=True)  # of a process that was killed, or a link that somebody put there
     try:
-        with partial.open("wb") as file:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -20,3 +32,55 @@ def write_whole(path: Path, content: bytes) -> None:
         os.fsync(folder)  # the new name too
     finally:
         os.close(folder)
+
+
+@contextmanager
+def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
+    """A regular file to read from, or ValueError where it is none or has more bytes than `most`."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe does not keep us waiting
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("it is no file")
+        if most is not None and about.st_size > most:
+            raise ValueError(f"it has {about.st_size:,} bytes, and {most:,} are allowed")
+        yield file
+
+
+def parse_json(text: str | bytes) -> Any:
+    """JSON from anywhere, or ValueError."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """TOML from anywhere, or ValueError."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_json(path: Path) -> Any:
+    """What a small file holds, or ValueError."""
+    with opened(path, SMALL) as file:
+        return _shallow(parse_json(file.read()))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a small file holds, or ValueError."""
+    with opened(path, SMALL) as file:
+        found: dict[str, Any] = _shallow(parse_toml(file.read().decode()))
+    return found
+
+
+def _shallow(whole: Any) -> Any:
+    """The value, if it is nested no deeper than DEEPEST: whatever walks through it later ends."""
+    level = [whole]
+    for _ in range(DEEPEST):
+        inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        if not inner:
+            return whole
+        level = [part for parts in inner for part in parts]
+    raise ValueError("it is nested too deeply")

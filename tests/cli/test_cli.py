@@ -11,6 +11,7 @@ import time
 import pytest
 
 import heteroselect
+from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.folder import CONFIG, MODEL, ROUNDS, SUMMARY
 from heteroselect.version import __version__
 
@@ -29,7 +30,8 @@ def test_each_run_gets_a_new_numbered_folder(call, here, quick):
     for _ in range(2):
         assert call(*quick("--quiet"))[0] == 0
     assert sorted(path.name[:4] for path in (here / "runs").iterdir()) == ["0001", "0002"]
-    assert all({p.name for p in run.iterdir()} == {CONFIG, ROUNDS, SUMMARY, MODEL} for run in (here / "runs").iterdir())
+    names = {CONFIG, ROUNDS, SUMMARY, MODEL, FINGERPRINT}
+    assert all({p.name for p in run.iterdir()} == names for run in (here / "runs").iterdir())
 
 
 def test_json_is_the_summary_and_nothing_else(call, here, quick):

@@ -20,10 +20,15 @@ BODY = np.random.default_rng(0).bytes(3 * CHUNK + 17)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """/good, /silent (no length), /cut, /short (another length), /flipped, /stalled; anything else is 404."""
+    """/good, /moved (to it), /silent (no length), /cut, /short (another length), /flipped, /stalled; else 404."""
 
     def do_GET(self) -> None:
         kind = self.path.split("/")[1]
+        if kind == "moved":
+            self.send_response(302)
+            self.send_header("Location", self.path.replace("moved", "good"))
+            self.end_headers()
+            return
         if kind not in {"good", "silent", "cut", "short", "flipped", "stalled"}:
             self.send_error(404)
             return
@@ -55,8 +60,14 @@ class Server(ThreadingHTTPServer):
         """A client that gives up in the middle is what some tests are about."""
 
     def archive(self, kind: str, **changes: Any) -> Archive:
-        facts: dict[str, Any] = {"size": len(BODY), "md5": hashlib.md5(BODY).hexdigest()} | changes
+        facts: dict[str, Any] = {"size": len(BODY), "sha256": hashlib.sha256(BODY).hexdigest()} | changes
         return Archive(f"http://127.0.0.1:{self.server_port}/{kind}/set.tar.gz", **facts)
+
+
+@pytest.fixture(autouse=True)
+def here_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server on this machine has no certificate."""
+    monkeypatch.setattr(download, "SECURE", ("https://", "http://127.0.0.1"))
 
 
 @pytest.fixture
@@ -127,7 +138,8 @@ def test_a_good_file_already_there_is_not_downloaded_again(server: Server, folde
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"), [(b"", "0 bytes instead of"), (b"my own", "6 bytes instead of"), (BODY[:-1] + b"?", "MD5")]
+    ("content", "fault"),
+    [(b"", "0 bytes instead of"), (b"my own", "6 bytes instead of"), (BODY[:-1] + b"?", "SHA-256")],
 )
 def test_a_wrong_file_already_there_is_left_alone(content: bytes, fault: str, server: Server, folder: Path) -> None:
     folder.mkdir(parents=True)
@@ -149,15 +161,11 @@ def test_a_server_that_stalls_is_given_up(server: Server, folder: Path, monkeypa
     fails(server.archive("stalled"), folder, "broke after", "timed out")
 
 
-def test_a_flipped_byte_is_caught_by_md5_where_no_sha256_is_known(server: Server, folder: Path) -> None:
-    fails(server.archive("flipped"), folder, "MD5", hashlib.md5(BODY).hexdigest())
-
-
-def test_sha256_decides_where_it_is_known(server: Server, folder: Path) -> None:
+def test_sha256_decides(server: Server, folder: Path) -> None:
     right = hashlib.sha256(BODY).hexdigest()
     fails(server.archive("flipped", sha256=right), folder, "SHA-256", right)
     fails(server.archive("good", sha256="0" * 64), folder, "SHA-256", right)
-    assert fetch("cifar10", folder, archive=server.archive("good", sha256=right, md5="")).read_bytes() == BODY
+    assert fetch("cifar10", folder, archive=server.archive("good")).read_bytes() == BODY
 
 
 def test_another_length_is_refused_before_a_byte_is_read(server: Server, folder: Path) -> None:
@@ -231,6 +239,19 @@ def test_what_is_downloaded_is_what_the_loader_looks_for() -> None:
 
 def test_the_published_checksums_are_well_formed() -> None:
     for archive in ARCHIVES.values():
-        assert re.fullmatch("[0-9a-f]{32}", archive.md5)
-        assert archive.sha256 is None or re.fullmatch("[0-9a-f]{64}", archive.sha256)
-    assert ARCHIVES["cifar10"].sha256
+        assert re.fullmatch("[0-9a-f]{64}", archive.sha256)
+        assert archive.url.startswith("https://")
+
+
+@pytest.mark.parametrize("scheme", ["http", "ftp", "file"])
+def test_what_is_not_secure_is_refused(scheme: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "SECURE", ("https://",))
+    address = f"{scheme}://127.0.0.1:1/set.tar.gz"
+    fails(Archive(address, 1, ""), folder, "not secure", "allowed is https")
+
+
+def test_a_server_that_sends_on_to_what_is_not_secure_is_refused(
+    server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "SECURE", (server.archive("moved").url.removesuffix("set.tar.gz"),))
+    fails(server.archive("moved"), folder, "/good/set.tar.gz is not secure")

@@ -114,3 +114,47 @@ def test_paths_are_whole_because_flowers_processes_work_elsewhere(tmp_path, monk
     config, _ = _config("mnist", None, ["data.name=mine.npz", "data.dir=."], None, clients=3)
     assert (config.data.name, config.data.dir) == (str(tmp_path / "mine.npz"), str(tmp_path))
     assert _config("mnist", None, ["data.name=cifar10"], None, clients=3)[0].data.name == "cifar10"
+
+
+@pytest.fixture
+def stopped(tmp_path, monkeypatch):
+    """The folder of a run on Flower with a part of one's own; the part says when it is loaded."""
+    monkeypatch.chdir(tmp_path)
+    text = "from heteroselect.aggregate import ServerMomentum\nopen('loaded', 'w').close()\n"
+    (tmp_path / "part.py").write_text(text + "\nclass Step(ServerMomentum):\n    pass\n")
+    config, own = _config("mnist", None, ["method.server.kind=part.py:Step"], None, clients=3)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "config.toml").write_text(to_toml(config))
+    Plan("deploy", "a", 3, **own).write(folder)
+    (tmp_path / "loaded").unlink()
+    (tmp_path / "part.py").write_text((tmp_path / "part.py").read_text())  # another time stamp: it is loaded anew
+    return folder
+
+
+def test_code_that_only_the_folder_names_is_not_run(stopped):
+    with pytest.raises(HeteroSelectError, match=r"method\.server\.kind: .*part\.py:Step is code of your own; name its"):
+        run("flower", "resume", str(stopped))
+    assert not (stopped.parent / "loaded").exists()
+
+
+def test_code_that_is_named_must_be_that_of_the_run(stopped, monkeypatch):
+    seen = []
+    monkeypatch.setattr("heteroselect.flower.supervise.supervise", lambda *words: seen.append(words) or 1 / 0)
+    other = stopped.parent / "other.py"
+    other.write_text((stopped.parent / "part.py").read_text() + "# changed\n")
+    with pytest.raises(HeteroSelectError, match=r"method\.server\.kind: .*other\.py has changed since the run began"):
+        run("flower", "resume", str(stopped), "--set", f"method.server.kind={other}:Step")
+    with pytest.raises(ZeroDivisionError):
+        run("flower", "resume", str(stopped), "--set", "method.server.kind=part.py:Step")
+    assert seen[0][2].parts == {"method.server.kind": f"{stopped.parent}/part.py:Step"}
+
+
+def test_where_flower_worked_may_not_be_a_link(stopped, tmp_path):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("mine")
+    (stopped / "flower").symlink_to(precious)
+    with pytest.raises(HeteroSelectError, match="flower is a link"):
+        run("flower", "resume", str(stopped), "--set", "method.server.kind=part.py:Step")
+    assert (precious / "thesis.txt").read_text() == "mine"

@@ -116,6 +116,7 @@ def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_com
     file.write_text(SPOILED)
     part.write_text("from heteroselect.aggregate import ServerMomentum\n\nclass Step(ServerMomentum):\n    pass\n")
     resume = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
+    resume += ["--method", f"{file}:mine", "--set", f"method.server.kind={part}:Step"]
     options = ["--nodes", "2", "--rounds", "3", "--tls", "--method", f"{file}:mine"]
     options += ["--set", f"method.server.kind={part}:Step"]
     with deployed(out, *options, "--set", "simulate.checkpoint_rounds=1") as process:

@@ -120,7 +120,8 @@ def test_a_run_of_it_is_run_again_from_its_config_and_resumed(mine: Path, tmp_pa
         if line["round"] == 2:
             raise KeyboardInterrupt
 
-    heteroselect.run(first / "config.toml", method=f"{mine}:seldom", out=third, watch=stop)
+    with pytest.raises(KeyboardInterrupt):
+        heteroselect.run(first / "config.toml", method=f"{mine}:seldom", out=third, watch=stop)
     with pytest.raises(HeteroSelectError, match=r"FILE\.py:NAME"):
         heteroselect.resume(third)
     assert call("resume", third, *words).exit_code == 0
@@ -208,7 +209,8 @@ def test_a_file_that_has_changed_is_not_gone_on_with(mine: Path, tmp_path: Path)
         if line["round"] == 2:
             raise KeyboardInterrupt
 
-    heteroselect.run("mnist", method=f"{mine}:seldom", settings=SMALL, out=out, watch=stop)
+    with pytest.raises(KeyboardInterrupt):
+        heteroselect.run("mnist", method=f"{mine}:seldom", settings=SMALL, out=out, watch=stop)
     before = mine.read_text()
     mine.write_text(before + "\n# another rule\n")
     for command, sentence in ((["resume", out, *words], "has changed since"), (compare, "other settings")):

@@ -1,6 +1,6 @@
 """heteroselect flower: simulate · deploy · resume. Flower and PyTorch are imported only when one of them is used."""
 
-import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,11 +8,12 @@ import typer
 
 from heteroselect.cli import options
 from heteroselect.cli.commands import Command
-from heteroselect.cli.terminal import note, print_result, say, terminable, watching
+from heteroselect.cli.terminal import note, own_files, print_result, say, terminable, watching
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_toml
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token
-from heteroselect.runs.folder import CONFIG, RunFolder, finished, numbered
+from heteroselect.runs.folder import CONFIG, RunFolder, finished, made, numbered, refuse_links
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten, load, parse_changes, to_toml
 from heteroselect.settings.own import is_path
@@ -75,20 +76,28 @@ def deploy(
 @app.command(cls=Command)
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run on Flower that was stopped.")],
+    method: options.OwnMethod = None,
+    set_: options.OwnParts = None,
     as_json: options.Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run on Flower from its last checkpoint, to the same bits."""
-    from heteroselect.runs.api import refuse_other_versions
+    """Go on with a run on Flower from its last checkpoint, to the same bits. Code is loaded from the files that are
+    named here and from no others, and they must be those of the run."""
+    from heteroselect.runs.api import refuse_another_method, refuse_changes, refuse_other_versions
 
     require_flower()
-    plan = Plan.read(folder)
+    changes = options.changes_of(set_)
+    refuse_changes(changes)
+    parts = {key: _whole_code(str(kind)) for key, kind in flatten(changes).items()}
+    plan = replace(Plan.read(folder), method=_whole_code(method) if method else "", parts=parts)
     refuse_other_versions(folder)
+    refuse_links(folder)
     if finished(folder):  # then nothing of the user's own code is needed
         note(f"the run in {folder} has finished; there is nothing to resume.")
-        config = Config.model_validate(tomllib.loads((folder / CONFIG).read_text(encoding="utf-8")))
+        config = Config.model_validate(read_toml(folder / CONFIG))
     else:
         config = plan.load(folder / CONFIG).config
+        refuse_another_method(folder, config.method)
     _supervise(folder, config, plan, as_json=as_json, quiet=quiet)
 
 
@@ -132,8 +141,9 @@ def _run(plan: Plan, config: Config, out_dir: Path | None, *, as_json: bool, qui
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
     path = out_dir or numbered(Path("runs"), f"{Path(config.data.name).stem}-{config.method_name}-flower")
-    RunFolder.create(path, to_toml(config)).close()
-    plan.write(path)
+    with made(path):
+        RunFolder.create(path, to_toml(config)).close()
+        plan.write(path)
     _supervise(path, config, plan, as_json=as_json, quiet=quiet)
 
 
@@ -141,9 +151,10 @@ def _supervise(path: Path, config: Config, plan: Plan, *, as_json: bool, quiet: 
     from heteroselect.flower.supervise import supervise
 
     try:
-        with terminable(), watching(config.last_round, quiet=quiet) as watch:
+        with terminable(), watching(config.last_round, quiet=quiet, folder=path) as watch:
             result = supervise(path, config, plan, watch)
     except KeyboardInterrupt:
-        note(f"interrupted; `heteroselect flower resume {path}` goes on.")
+        words = ["heteroselect", "flower", "resume", str(path), *own_files(config)]
+        note(f"interrupted; `{' '.join(words)}` goes on.")
         raise typer.Exit(130) from None
     print_result(result, as_json=as_json, quiet=quiet)

@@ -22,6 +22,14 @@ Changes = Annotated[
         help="Change one setting, see `heteroselect settings`; as in method.select.kind=oort.",
     ),
 ]
+OwnMethod = Annotated[
+    str | None,
+    typer.Option("--method", help="The file of your own method, FILE.py:NAME, where the run has one."),
+]
+OwnParts = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="The file of a part of your own: method.ROLE.kind=FILE.py:NAME."),
+]
 Seed = Annotated[int | None, typer.Option(help="The seed of every random number.")]
 Rounds = Annotated[int | None, typer.Option(help="The horizon T of all schedules.")]
 Out = Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")]

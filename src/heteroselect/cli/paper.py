@@ -28,7 +28,7 @@ def replay(
     else:
         out.print("largest relative deviation from the log")
         for one in replays:
-            out.print(one.text(), highlight=False, soft_wrap=True)
+            out.print(one.text(), markup=True, highlight=False, soft_wrap=True)
     if not all(r.passed for r in replays):
         raise typer.Exit(1)
 

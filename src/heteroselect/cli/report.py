@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import write_whole
 from heteroselect.report import MARK
 
 
@@ -44,7 +45,7 @@ def write(folders: Sequence[Path], page: Path, figures: Path | None, command: st
         drawn = paper.write(comparison, figures, MARK)
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(text, encoding="utf-8")
+        write_whole(page, text.encode())
     except OSError as error:
         raise HeteroSelectError(f"--out: {page} cannot be written ({error.strerror}).") from error
     for sentence in comparison.left_out:

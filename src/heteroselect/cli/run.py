@@ -1,6 +1,5 @@
 """heteroselect run · resume."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from heteroselect.cli import options
 from heteroselect.cli.terminal import note, print_result, say, terminable, watching
+from heteroselect.files import read_toml
 from heteroselect.runs.folder import CONFIG, finished, numbered
 
 
@@ -35,23 +35,23 @@ def run(
     for text in loaded.brought if not (quiet or as_json) else ():
         note(text)
     from heteroselect.runs.api import run_loaded  # PyTorch takes seconds to import
+    from heteroselect.runs.loop import Interrupted
 
     place = out_dir or (lambda name: numbered(Path("runs"), name))
-    with terminable(), watching(loaded.config.last_round, quiet=quiet) as watch:
-        result = run_loaded(loaded, out=place, threads=threads, device=device, watch=watch)
+    try:
+        with terminable(), watching(loaded.config.last_round, quiet=quiet) as watch:
+            result = run_loaded(loaded, out=place, threads=threads, device=device, watch=watch)
+    except Interrupted as stop:
+        result = stop.result
     print_result(result, as_json=as_json, quiet=quiet)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run that was killed or interrupted.")],
-    method: Annotated[
-        str | None, typer.Option(help="The file of your own method, FILE.py:NAME, where the run has one.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="The file of a part of your own: method.ROLE.kind=FILE.py:NAME."
-        ),
+    method: options.OwnMethod = None,
+    set_: options.OwnParts = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Give it more rounds than it was begun with; schedules then go by the new total.")
     ] = None,
     threads: options.Threads = None,
     as_json: options.Json = False,
@@ -59,10 +59,16 @@ def resume(
 ) -> None:
     """Continue a run from its last checkpoint, to the same bits."""
     from heteroselect.runs.api import resume as resume_run
+    from heteroselect.runs.loop import Interrupted
 
     over, changes = finished(folder), options.changes_of(set_)
-    with terminable(), watching(_last_round(folder), quiet=quiet or over) as watch:
-        result = resume_run(folder, method=method, settings=changes, threads=threads, watch=watch, warn=say)
+    try:
+        with terminable(), watching(rounds or _last_round(folder), quiet=quiet or over, folder=folder) as watch:
+            result = resume_run(
+                folder, method=method, settings=changes, rounds=rounds, threads=threads, watch=watch, warn=say
+            )
+    except Interrupted as stop:
+        result = stop.result
     if over and not as_json:
         note(f"the run in {folder} has finished; there is nothing to resume.")
     print_result(result, as_json=as_json, quiet=quiet)
@@ -71,7 +77,7 @@ def resume(
 def _last_round(folder: Path) -> int:
     """The last round of a run, from its folder; 0 where that cannot be read, which `resume` refuses with the reason."""
     try:
-        settings = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        settings = read_toml(folder / CONFIG)
         return int(min(settings["rounds"], settings["stop_after"] or settings["rounds"]))
     except (OSError, ValueError, KeyError, TypeError):
         return 0

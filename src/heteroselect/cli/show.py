@@ -1,7 +1,6 @@
 """heteroselect show. It reads the files as they are, so that runs of every version can be shown."""
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,9 @@ import typer
 from heteroselect.cli.options import Folder, Json
 from heteroselect.cli.terminal import note, out
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_toml
 from heteroselect.report import tables
+from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 
 
@@ -28,7 +29,8 @@ def show(
         raise HeteroSelectError(f"show: the run in {folder} has not finished; it has no {SUMMARY} yet.")
     try:
         summary, lines = read_summary(folder), read_rounds(folder)
-        config = tomllib.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = read_toml(folder / CONFIG)
+        refuse_edited(folder, Fingerprint.read(folder), config)
         paper = [PaperRow.model_validate(row) for row in config.get("paper", [])]
         if as_json:
             typer.echo(json.dumps(summary, indent=2))

@@ -4,12 +4,14 @@ import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
 from heteroselect.report import tables
+from heteroselect.runs.folder import whole_rounds
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from heteroselect.settings import Config
 
 Line = dict[str, Any]
-out, err = Console(), Console(stderr=True)
+# what is printed has names of strangers in it, which are no markup
+out, err = Console(markup=False), Console(stderr=True, markup=False)
 
 
 def note(text: str) -> None:
@@ -50,17 +53,20 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def watching(last: int, *, quiet: bool) -> Iterator[Callable[[Line], None] | None]:
+def watching(last: int, *, quiet: bool, folder: Path | None = None) -> Iterator[Callable[[Line], None] | None]:
     """Show the progress of a run up to its last round on standard error: live on a terminal, about ten lines
-    elsewhere."""
+    elsewhere. Of a run that goes on, what was sent before is in its `folder`."""
     if quiet:
         yield None
         return
-    sent = 0.0
+    sent: float | None = None
     accuracy: float | None = None
 
     def text(line: Line) -> str:
         nonlocal sent, accuracy
+        if sent is None:
+            before = whole_rounds(folder, line["round"] - 1) if folder else []
+            sent = sum(one["bytes_up"] for one in before) / 1e6
         sent += line["bytes_up"] / 1e6
         accuracy = accuracy if line["accuracy"] is None else line["accuracy"]
         shown = "" if accuracy is None else f"accuracy {accuracy:6.2%} · "
@@ -87,7 +93,7 @@ def progress_bar(*, disable: bool = False) -> "Progress":
     """A bar on standard error that vanishes at the end."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
     return Progress(*columns, console=err, transient=True, disable=disable)
 
 
@@ -99,12 +105,12 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
         out.print(tables.result_table(result.summary, result.config.paper))
         out.print(f"folder: {result.folder}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":
-        words = ["heteroselect", "resume", str(result.folder), *_own(result.config)]
+        words = ["heteroselect", "resume", str(result.folder), *own_files(result.config)]
         note(f"interrupted after round {len(result.rounds)}; `{' '.join(words)}` continues it.")
         raise typer.Exit(130)
 
 
-def _own(config: "Config") -> Iterator[str]:
+def own_files(config: "Config") -> Iterator[str]:
     """The options that name a user's own files again."""
     from heteroselect.settings import own
 

@@ -1,6 +1,8 @@
 """Labelled examples as tensors: what every source gives and every partition deals out."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -16,6 +18,16 @@ class Examples:
 
     def __len__(self) -> int:
         return int(self.y.shape[0])
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of inputs and targets, in their order; MNIST takes a twentieth of a second, and only once per process."""
+        digest = hashlib.sha256()
+        for tensor in (self.x, self.y):
+            plain = tensor.contiguous()
+            digest.update(f"{plain.dtype} {tuple(plain.shape)} ".encode())
+            digest.update(plain.reshape(-1).view(torch.uint8).numpy().data)
+        return digest.hexdigest()
 
     def take(self, index: Tensor) -> "Examples":
         return Examples(self.x.index_select(0, index), self.y.index_select(0, index))
@@ -62,3 +74,12 @@ class Source:
     classes: int | None
     pixels: Pixels | None
     counted: bool = False
+    whole: Examples | None = None
+    """Where the test part was held out by the seed: all examples, in an order that does not depend on it."""
+
+    @property
+    def sha256(self) -> str:
+        """Of all examples and how they are read; the same for every seed."""
+        parts = [self.whole] if self.whole is not None else [self.train, self.test]
+        words = [*(part.sha256 for part in parts), self.classes, self.pixels]
+        return hashlib.sha256(repr(words).encode()).hexdigest()

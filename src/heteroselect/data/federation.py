@@ -24,6 +24,8 @@ class Federation:
     test: Examples
     classes: int | None
     pixels: Pixels | None
+    sha256: str = ""
+    """Of the data set that was dealt out, where it was asked for."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -91,7 +93,7 @@ def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Sourc
         return _source(*parts)
     if len(train) < 2:
         raise HeteroSelectError("data: one example cannot be held out for testing and trained on; two are needed.")
-    return _source(*hold_out(train, fraction, streams.numpy("held-out test examples")))
+    return replace(_source(*hold_out(train, fraction, streams.numpy("held-out test examples"))), whole=train)
 
 
 def own_federation(data: Sequence[Any], test: Any) -> Federation:

@@ -1,7 +1,9 @@
 """A user's own arrays: an .npz file with x and y."""
 
+import math
+import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,24 +23,51 @@ def read_npz(name: str, folders: list[Path], test_fraction: float, seed: int) ->
         raise HeteroSelectError(f"data.name is {name!r}, but there is no such file.")
     arrays = _arrays(path)
     keys = ("x", "y") if "x" in arrays else ("x_train", "y_train")
-    train = _npz_examples(path, arrays, *keys)
+    train, whole = _npz_examples(path, arrays, *keys), None
     if "x_test" in arrays or "y_test" in arrays:
         test = _npz_examples(path, arrays, "x_test", "y_test")
     else:
+        whole = train
         train, test = _split(train, test_fraction, seed, path)
     for a, b, key in ((train.x, test.x, "x"), (train.y, test.y, "y")):
         if a.dtype != b.dtype or a.shape[1:] != b.shape[1:]:
             raise HeteroSelectError(f"{path} has test examples whose {key} differs in type or shape from training.")
     classes = None if train.y.is_floating_point() else 1 + int(max(train.y.max(), test.y.max()))
-    return Source(name, train, test, classes, Pixels.of(train.x), counted=True)
+    return Source(name, train, test, classes, Pixels.of(train.x), counted=True, whole=whole)
 
 
 def _arrays(path: Path) -> dict[str, Array]:
     if not zipfile.is_zipfile(path):
         raise HeteroSelectError(f"{path} is no .npz file, or only a part of one: write it with numpy.savez.")
     wanted = ("x", "y", "x_train", "y_train", "x_test", "y_test")
+    _refuse_bombs(path, wanted)
     with reading(path), np.load(path, allow_pickle=False) as file:
         return {key: np.asarray(file[key]) for key in wanted if key in file}
+
+
+def _refuse_bombs(path: Path, wanted: Sequence[str]) -> None:
+    """A small file may hold, or pretend to hold, more than there is memory: its headers are read before its arrays."""
+    total = 0
+    with reading(path), zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.filename.removesuffix(".npy") in wanted:
+                with archive.open(member) as file:
+                    first = np.lib.format.read_magic(file) < (2, 0)
+                    header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+                    shape, _, dtype = header(file)
+                size = math.prod(shape) * dtype.itemsize
+                if size > member.file_size:
+                    raise ValueError(f"{member.filename} says that it has {size:,} bytes, and has {member.file_size:,}")
+                total += max(size, 8 * math.prod(shape) if dtype.kind in "iu" else size)
+    if total > memory() / 2:
+        raise HeteroSelectError(
+            f"{path} holds {total:,} bytes of arrays; allowed is half of this machine's memory, {memory() // 2:,}."
+        )
+
+
+def memory() -> int:
+    """Bytes of this machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _npz_examples(path: Path, arrays: Mapping[str, Array], x_key: str, y_key: str) -> Examples:

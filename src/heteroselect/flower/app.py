@@ -27,7 +27,9 @@ from heteroselect.flower.reply import Site, default_memory, reply
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
-from heteroselect.runs.folder import RunFolder, locked
+from heteroselect.runs.fingerprint import Fingerprint
+from heteroselect.runs.folder import RunFolder, for_people, locked, refuse_links, whole_rounds
+from heteroselect.runs.identity import fingerprint, refuse_another
 from heteroselect.runs.loop import Engine, evaluator, play
 from heteroselect.runs.progress import Progress, find_latest
 from heteroselect.simulate.pool import Pool
@@ -78,7 +80,8 @@ def main(grid: Grid, context: Context) -> None:
     write_whole(work / PID, str(os.getpid()).encode())
     try:
         plan = str(run["plan"])
-        serve(grid, _experiment(str(run["config"]), plan), Path(str(run["out"])), Plan.of(plan))
+        experiment = prepare(Plan.of(plan).load(tomllib.loads(str(run["config"]))), identify=True)
+        serve(grid, experiment, Path(str(run["out"])), Plan.of(plan))
     except HeteroSelectError as error:
         write_whole(work / ERROR, str(error).encode())
         raise
@@ -116,11 +119,24 @@ def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan) -> None:
             yield Engine(clients, evaluator(experiment, pool))
 
     with locked(path):
-        found = find_latest(experiment, path, print)
+        refuse_links(path)
+        mine = identified(experiment, path)
+        found = find_latest(experiment, path, print, mine)
         rounds = len(found[0].lines)
-        folder = RunFolder.reopen(path, rounds)
+        folder = RunFolder.reopen(path, rounds, mine)
         cut(path / LOG, rounds)
         play(experiment, folder, threads=threads, found=found, engine=engine)
+
+
+def identified(experiment: Experiment, path: Path) -> Fingerprint | None:
+    """The fingerprint of the run in the folder, which must be that of the experiment; noted before its first round."""
+    now, then = fingerprint(experiment, "cpu"), Fingerprint.read(path)
+    if then is None and not whole_rounds(path) and not Checkpoints(path).rounds():
+        with for_people(path):
+            now.write(path)
+        return now
+    refuse_another(path, then, now)
+    return then
 
 
 def cut(log: Path, rounds: int) -> None:

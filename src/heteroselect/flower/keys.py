@@ -90,6 +90,6 @@ def _usage(*, sign_certificates: bool) -> x509.KeyUsage:
 
 def _write(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Nobody else can read a private key, not even for a moment."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     with os.fdopen(handle, "wb") as file:
         file.write(content)

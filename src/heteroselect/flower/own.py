@@ -1,6 +1,5 @@
 """The client's side of a Flower app of one's own, whose server runs a HeteroSelectStrategy."""
 
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from heteroselect import methods
 from heteroselect.client import Client
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import accuracy
+from heteroselect.files import parse_toml
 from heteroselect.flat import FlatModel, Loss
 from heteroselect.flower.reply import Site, default_memory, reply
 from heteroselect.method import Method
@@ -42,7 +42,7 @@ def answer(
     if "partition-id" not in context.node_config:
         raise HeteroSelectError("partition-id: the node config must have one; allowed are 0 to clients − 1.")
     number, record = int(context.node_config["partition-id"]), dict(message.content.get(SETTINGS, {}))
-    tables = tomllib.loads(str(record["toml"]) if "toml" in record else "")
+    tables = parse_toml(str(record["toml"]) if "toml" in record else "")
     name = str(tables.get("method", {}).get("name", "fedavg"))
     if method is None and name not in methods.REGISTRY:
         method = Method(name)  # all of its parts are in the table

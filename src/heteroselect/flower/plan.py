@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import parse_json, write_whole
 from heteroselect.runs.folder import FLOWER, for_people
 from heteroselect.settings.config import Loaded, load
 
@@ -20,7 +20,8 @@ class Plan:
     """How a run is carried: what flower.json keeps of it. `token` tells its clients' memories from all others.
 
     A configuration does not get to run a file, so the user's own code is named here: `method` is FILE.py:NAME, and
-    `parts` are settings such as `method.select.kind = FILE.py:NAME`.
+    `parts` are settings such as `method.select.kind = FILE.py:NAME`. A folder does not get to, either: what its
+    flower.json says of them is for people, and `flower resume` takes the files that it is given itself.
     """
 
     mode: Literal["simulate", "deploy"]
@@ -33,7 +34,7 @@ class Plan:
 
     @staticmethod
     def of(text: str) -> "Plan":
-        return Plan(**json.loads(text))
+        return Plan(**parse_json(text))
 
     @property
     def text(self) -> str:

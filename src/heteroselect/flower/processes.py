@@ -25,7 +25,7 @@ from typing import Any
 import tomli_w
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import read_json, write_whole
 from heteroselect.flower.uplink import FILE
 
 LOOPBACK = "127.0.0.1"
@@ -249,7 +249,7 @@ def left(mark: str) -> list[int]:
 def end_orphans(work: Path) -> None:
     """End what a command that was killed has left running."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        mark = str(json.loads((work / PROCESSES).read_text(encoding="utf-8"))["mark"])
+        mark = str(read_json(work / PROCESSES)["mark"])
         end(left(mark))
 
 

@@ -13,12 +13,22 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.keys import make_node_key, make_tls
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end, end_orphans, exists, left, remove
-from heteroselect.runs.folder import MODEL, finished, for_people, locked, read_rounds, read_summary, whole_rounds
+from heteroselect.runs.folder import (
+    MODEL,
+    WORK,
+    finished,
+    for_people,
+    locked,
+    read_rounds,
+    read_summary,
+    refuse_links,
+    whole_rounds,
+)
 from heteroselect.runs.loop import Line, Result
 from heteroselect.settings import Config
 from heteroselect.settings.config import to_toml
 
-WORK, MEMORY = "flower", "memory"
+MEMORY = "memory"
 PATIENCE = 180.0  # seconds in which an app that was submitted should have started
 ENDING = 20.0  # seconds in which a ServerApp that has done its work should have ended
 PAUSE = 10.0  # seconds from one try to start a dead SuperNode to the next
@@ -29,6 +39,7 @@ def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], No
     """Bring the run in the folder `path` to its end, and tidy up after it. Only its logs stay where it fails."""
     path = path.absolute()
     work = path / WORK
+    refuse_links(path)
     with for_people(path):
         work.mkdir(mode=0o700, exist_ok=True)
     with locked(work):

@@ -4,7 +4,6 @@ A log holds who was selected, their scores and their bandwidths. From these alon
 second and megabyte of the run follows, computed here by the very parts that a run uses.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from heteroselect.arrays import Reals
 from heteroselect.compress import ErrorMemory
 from heteroselect.conditions import Conditions
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import parse_json
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.select import Cohort, Situation, Softmax
@@ -170,7 +170,7 @@ class _Rules:
 
 def read_log(path: Path) -> Mapping[str, Any]:
     try:
-        log = json.loads(path.read_text(encoding="utf-8"))
+        log = parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise HeteroSelectError(f"log: {path} cannot be read ({error.strerror}).") from error
     except ValueError as error:

@@ -52,6 +52,10 @@ class Band:
     high: Floats
 
 
+LONGEST, CELLS = 5000, 1_000_000
+"""Points of a curve and cells of a map on a page: no screen shows more."""
+
+
 def spent(lines: Lines, axis: str) -> Floats:
     """What each round, with all before it, has cost on an axis.
 
@@ -95,6 +99,8 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
         grid = shared[(shared >= start) & (shared <= end)]
         if len(grid) > points:
             grid = np.linspace(start, end, points)
+    if len(grid) > LONGEST:
+        grid = np.linspace(grid[0], grid[-1], LONGEST)
     read = np.array([np.interp(grid, curve.x, curve.y) for curve in curves])
     return Band(grid, read.mean(axis=0), read.min(axis=0), read.max(axis=0))
 
@@ -142,6 +148,11 @@ def uniform_histogram(rounds: int, clients: int, selected: float) -> Floats:
     # in logarithms, because a thousand rounds have more draws than a float can count
     ways = [math.lgamma(rounds + 1) - math.lgamma(n + 1) - math.lgamma(rounds - n + 1) for n in range(rounds + 1)]
     return np.exp([way + n * math.log(p) + (rounds - n) * math.log1p(-p) for n, way in enumerate(ways)])
+
+
+def thinned(lines: Lines, clients: int) -> Lines:
+    """Every so many rounds, so that a map of them has at most CELLS."""
+    return lines[:: math.ceil(len(lines) * clients / CELLS)]
 
 
 def by_client(lines: Lines, field: str, clients: int) -> npt.NDArray[np.float32]:

@@ -1,14 +1,15 @@
 """From folders to what a report compares: runs, and the runs of one method as a group over its seeds."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_toml
+from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
 from heteroselect.settings.config import flatten
@@ -25,6 +26,7 @@ class Run:
     summary: Mapping[str, Any]
     rounds: Sequence[Mapping[str, Any]]
     paper: Sequence[PaperRow]
+    fingerprint: Fingerprint | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class _Checked(BaseModel):
 
 
 class _Settings(_Checked):
-    clients: int
+    clients: int = Field(ge=1, le=1_000_000)
 
 
 class _Event(_Checked):
@@ -176,15 +178,15 @@ def read(path: Path) -> Run:
     """A run folder, each field checked."""
     name = CONFIG
     try:
+        config = read_toml(path / CONFIG)
         text = (path / CONFIG).read_text(encoding="utf-8")
-        config = tomllib.loads(text)
         clients = _Settings.model_validate(config).clients
         paper = [PaperRow.model_validate(row) for row in config.get("paper", [])]
         name = SUMMARY
         summary = read_summary(path)
         _Summary.model_validate(summary)
         name = ROUNDS
-        rounds = read_rounds(path)
+        rounds = read_rounds(path, _Line.model_fields)
         for line in rounds:
             _Line.model_validate(line)
             if not all(0 <= client < clients for client in line["selected"]):
@@ -199,12 +201,21 @@ def read(path: Path) -> Run:
         raise HeteroSelectError(f"report: {path / name} is damaged ({error}).") from error
     if not rounds:
         raise HeteroSelectError(f"report: the run in {path} has no rounds.")
-    return Run(path, config, text, summary, rounds, paper)
+    fingerprint = Fingerprint.read(path)
+    refuse_edited(path, fingerprint, config)
+    return Run(path, config, text, summary, rounds, paper, fingerprint)
 
 
 def _experiment(run: Run) -> dict[str, Any]:
-    """Every setting that makes it another experiment, by dotted name."""
-    return {key: value for key, value in flatten(run.config).items() if key not in _IGNORED}
+    """Every setting that makes it another experiment, by dotted name, and what of its fingerprint is no setting."""
+    settings = {key: value for key, value in flatten(run.config).items() if key not in _IGNORED}
+    if run.fingerprint is None:
+        return settings
+    return settings | {
+        **{f"{name} (digest)": digest[:8] for name, digest in run.fingerprint.parts.items()},
+        **{f"{name} (version)": version for name, version in run.fingerprint.versions.items()},
+        **{f"rounds (from round {one['after'] + 1})": one["to"] for one in run.fingerprint.extended},
+    }
 
 
 def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -213,26 +224,45 @@ def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> boo
     for first in ("version", f"{key.rpartition('.')[0]}.kind"):
         if mine.get(first) != other.get(first):
             return key == first
+    if key.endswith(")") and (key not in other or any(_explains(one, key, mine, other) for one in mine)):
+        return False  # an older run has no fingerprint, and of a setting that differs the digest says nothing new
     return bool(mine[key] != other.get(key))
+
+
+def _explains(setting: str, digest: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    name = digest.removesuffix(" (digest)")
+    return setting.startswith(f"{name}.") and mine[setting] != other.get(setting)
 
 
 def _key(run: Run) -> tuple[str, str]:
     return str(run.summary["method"]), repr(sorted(_experiment(run).items()))
 
 
+def _same(one: Run, other: Run) -> bool:
+    """Whether two folders hold one run: all that decides it is equal and known, and so is what came of it, as far as
+    both have come. Of a run from before there were fingerprints, its settings and its rounds have to say it."""
+    if _key(one) != _key(other) or one.summary["seed"] != other.summary["seed"]:
+        return False
+    mine, theirs = one.fingerprint, other.fingerprint
+    if mine is not None and (not mine.known or mine != theirs):
+        return False
+    shared = min(len(one.rounds), len(other.rounds))
+    return one.rounds[:shared] == other.rounds[:shared]
+
+
 def _once(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
-    """The same experiment and seed again would count one seed twice; the longer run stays."""
-    kept: dict[tuple[str, str, int], Run] = {}
+    """The same run again would count one seed twice; the longer one stays."""
+    kept: list[Run] = []
     notes = []
     for run in runs:
-        key = (*_key(run), run.summary["seed"])
-        if key in kept:
-            longer, other = sorted((kept[key], run), key=lambda one: -len(one.rounds))
-            kept[key] = longer
-            notes.append(f"{other.path} is the same run as {longer.path} and is left out.")
+        place = next((place for place, one in enumerate(kept) if _same(one, run)), None)
+        if place is None:
+            kept.append(run)
         else:
-            kept[key] = run
-    return list(kept.values()), notes
+            longer, other = sorted((kept[place], run), key=lambda one: -len(one.rounds))
+            kept[place] = longer
+            notes.append(f"{other.path} is the same run as {longer.path} and is left out.")
+    return kept, notes
 
 
 def group(runs: Sequence[Run]) -> tuple[Group, ...]:
@@ -240,17 +270,22 @@ def group(runs: Sequence[Run]) -> tuple[Group, ...]:
 
     Where a method was run with several settings each group is named after those that differ.
     """
-    members: dict[tuple[str, str], list[Run]] = {}
-    for run in runs:
-        members.setdefault(_key(run), []).append(run)
+    members: dict[tuple[str, str, int], list[Run]] = {}
+    for run in runs:  # a seed that is there already is of something that no setting and no digest tells
+        again = 0
+        while any(one.summary["seed"] == run.summary["seed"] for one in members.get((*_key(run), again), [])):
+            again += 1
+        members.setdefault((*_key(run), again), []).append(run)
     found = []
-    for (method, _), same in members.items():
-        rivals = [_experiment(others[0]) for (name, _), others in members.items() if name == method]
+    for (method, key, _), same in members.items():
+        rivals = [_experiment(others[0]) for (name, *_), others in members.items() if name == method]
         mine = _experiment(same[0])
         differing = [key for key in mine if any(_differs(key, mine, rival) for rival in rivals)]
-        settings = ", ".join(f"{key.removeprefix('method.')}={mine[key]}" for key in differing)
+        words = [f"{key.removeprefix('method.')}={mine[key]}" for key in differing]
+        if sum(one[:2] == (method, key) for one in members) > 1:
+            words.append(str(same[0].path))
         star = "*" if any(run.summary.get("reconstruction", False) for run in same) else ""
         name = same[0].summary.get("title", method) if len(rivals) == 1 else method  # else it is told by its settings
-        label = f"{method}{star} ({settings})" if settings else f"{name}{star}"
+        label = f"{method}{star} ({', '.join(words)})" if words else f"{name}{star}"
         found.append(Group(label, tuple(sorted(same, key=lambda run: int(run.summary["seed"])))))
     return tuple(found)

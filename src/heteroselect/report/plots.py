@@ -119,7 +119,7 @@ def clients(comparison: Comparison) -> go.Figure:
     """Clients down, rounds across: who took part, how much each sent, over which link. One run at a time."""
     figure = make_subplots(rows=1, cols=len(MAPS), shared_yaxes=True, horizontal_spacing=0.03)
     for number, group in enumerate(comparison.groups):
-        lines = group.lines[0]
+        lines = curves.thinned(group.lines[0], group.clients)
         rounds = [line["round"] for line in lines]
         for column, (field, (_, _, hover)) in enumerate(MAPS.items(), start=1):
             figure.add_heatmap(

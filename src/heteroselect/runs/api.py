@@ -1,10 +1,9 @@
 """What people call: `run` an experiment, `resume` one, look at its settings."""
 
 import os
-import shutil
-import tomllib
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +13,33 @@ from torch import nn
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric
+from heteroselect.files import read_toml, write_whole
 from heteroselect.flat import Loss
 from heteroselect.method import Method
+from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
-from heteroselect.runs.experiment import prepare
+from heteroselect.runs.experiment import Experiment, prepare
+from heteroselect.runs.fingerprint import FILE as FINGERPRINT
+from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import (
     CONFIG,
     FLOWER,
     MODEL,
     RunFolder,
     finished,
+    for_people,
     locked,
+    made,
     read_name,
     read_rounds,
     read_summary,
     read_version,
+    refuse_links,
 )
+from heteroselect.runs.identity import fingerprint, horizon, refuse_another
 from heteroselect.runs.loop import Line, Result, play
 from heteroselect.runs.progress import STORE, find_latest
+from heteroselect.runs.store import clear
 from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded, flatten, load, to_toml
 from heteroselect.settings.own import is_path
@@ -101,12 +109,13 @@ def run_loaded(
     threads = choose_threads(threads, device)
     if out is not None and not callable(out):
         RunFolder.refuse_taken(Path(out))
-    experiment = prepare(loaded, device=device, **own)
+    experiment = prepare(loaded, device=device, identify=out is not None, **own)
     if out is None:
         return play(experiment, None, threads=threads, device=device, watch=watch)
-    name = f"{Path(experiment.federation.name).stem}-{experiment.method.name}"
-    folder = RunFolder.create(out(name) if callable(out) else Path(out), to_toml(experiment.config))
-    with locked(folder.path):
+    name, mine = f"{Path(experiment.federation.name).stem}-{experiment.method.name}", fingerprint(experiment, device)
+    place = out(name) if callable(out) else Path(out)
+    with made(place):  # before anything is written: two runs may have been given one place
+        folder = RunFolder.create(place, to_toml(experiment.config), mine)
         return play(experiment, folder, threads=threads, device=device, watch=watch)
 
 
@@ -115,6 +124,7 @@ def resume(
     *,
     method: str | Method | None = None,
     settings: Mapping[str, Any] | None = None,
+    rounds: int | None = None,
     threads: int | None = None,
     device: str | None = None,
     watch: Callable[[Line], None] | None = None,
@@ -124,49 +134,93 @@ def resume(
     """Go on with a run that was killed or interrupted, from its last checkpoint, to the same bits.
 
     A model, data, loss, metric, world or method of one's own has to be handed over again, and a part from a file has
-    to be named again (`settings={"method.select.kind": "mine.py:Seldom"}`). A run that has come to its end is read
-    from its folder.
+    to be named again (`settings={"method.select.kind": "mine.py:Seldom"}`). All of it must be what the run was begun
+    with, or the run is refused with what differs. `rounds` gives the run more of them: `warn` is told which of the
+    method's schedules then go by another total than before. A run that has come to its end is read from its folder.
     """
     path = Path(folder)
     if not (path / CONFIG).is_file():
         raise HeteroSelectError(f"resume: {path} is no run folder; it needs {CONFIG}.")
     refuse_other_versions(path)
     refuse_changes(settings or {})
-    loaded = load(path / CONFIG, method=method, changes=settings)
+    more = {} if rounds is None else {"rounds": rounds}
+    loaded = load(path / CONFIG, method=method, changes={**(settings or {}), **more})
     if loaded.method.name != read_name(path):
         raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
     refuse_another_method(path, loaded.config.method)
+    then = Fingerprint.read(path)
+    if rounds is not None:
+        then = _with_rounds(path, then, rounds)
+    refuse_edited(path, then, loaded.config.model_dump())
     if finished(path):
         return _read(path, loaded.config)
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
-    device = choose_device(device)
+    device = choose_device(device or (then.versions.get("device") if then else None))
     threads = choose_threads(threads, device)
-    experiment = prepare(loaded, device=device, **own)
+    experiment = prepare(loaded, device=device, identify=then is not None, **own)
+    if then is not None:
+        refuse_another(path, then, fingerprint(experiment, device))
     with locked(path):
+        refuse_links(path)
         if finished(path):  # by another process, while this one made itself ready
             return _read(path, loaded.config)
-        found = find_latest(experiment, path, warn or _warn)
-        opened = RunFolder.reopen(path, len(found[0].lines))
+        found = find_latest(experiment, path, warn or _warn, then)
+        if then is not None and rounds is not None:
+            then = _extend(path, then, len(found[0].lines), experiment, warn or _warn)
+        opened = RunFolder.reopen(path, len(found[0].lines), then)
         return play(experiment, opened, threads=threads, device=device, watch=watch, found=found)
+
+
+def _with_rounds(path: Path, then: Fingerprint | None, rounds: int) -> Fingerprint:
+    """The fingerprint of a run that is to go on for more rounds than it was begun with."""
+    if finished(path):
+        raise HeteroSelectError(f"--rounds: the run in {path} has finished, and what it would go on from is not kept.")
+    if then is None:
+        raise HeteroSelectError(f"--rounds: the run in {path} has no {FINGERPRINT}; allowed is to go on as it is.")
+    if rounds <= then.settings["rounds"]:
+        raise HeteroSelectError(f"--rounds: allowed are more than the {then.settings['rounds']} of the run in {path}.")
+    change = {"after": -1, "from": then.settings["rounds"], "to": rounds}
+    return replace(then, settings={**then.settings, "rounds": rounds}, extended=(*then.extended, change))
+
+
+def _extend(
+    path: Path, then: Fingerprint, after: int, experiment: Experiment, warn: Callable[[str], None]
+) -> Fingerprint:
+    """Note in its folder that a run goes on for more rounds, and say what that does."""
+    *before, change = then.extended
+    then = replace(then, extended=(*before, {**change, "after": after}))
+    with for_people(path):
+        write_whole(path / CONFIG, to_toml(experiment.config).encode())  # killed here, the same command does it again
+        then.write(path)
+    schedules, old, new = horizon(experiment.method), change["from"], change["to"]
+    text = f"from round {after + 1} on the run goes by {new} rounds instead of {old}"
+    if schedules:
+        text += f", which changes the schedules of {', '.join(schedules)}: it is not the run that {new} rounds give"
+    else:
+        text += ", which changes no schedule of its method"
+    warn(text)
+    return then
 
 
 def _read(path: Path, config: Config) -> Result:
     """A run that has come to its end, from its folder."""
-    Checkpoints(path).clear()  # where a kill came between the end and the tidying up
-    shutil.rmtree(path / STORE, ignore_errors=True)
+    if (path / CHECKPOINTS).exists() or (path / STORE).exists():  # a kill came between the end and the tidying up
+        refuse_links(path)
+        Checkpoints(path).clear()
+        clear(path / STORE)
     return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
 
 
 def refuse_another_method(path: Path, table: Mapping[str, Any]) -> None:
     """A run goes on with the parts it began with; only the place of a user's file may be another."""
-    before = tomllib.loads((path / CONFIG).read_text(encoding="utf-8"))["method"]
+    before = read_toml(path / CONFIG)["method"]
     for role, written in before.items():
         now = table.get(role)
         if isinstance(written, Mapping) and isinstance(now, Mapping) and is_path(str(written["kind"])):
             names = [str(one["kind"]).rpartition(":")[2] for one in (written, now)]
             written, now = ({**one, "kind": name} for one, name in zip((written, now), names, strict=True))
-        if written != now and role not in ("name", "source"):
+        if written != now and role != "name":
             raise HeteroSelectError(f"method.{role}: the run in {path} was begun with another; allowed is that one.")
 
 

@@ -8,6 +8,7 @@ kept, and the older one is used where the newer one is damaged.
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,13 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import parse_json, write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 2, 2
+
+_FILE = r"(server-[0-9]{6,9}|client-[0-9]{6,9}-[0-9]{6,9})\.safetensors"
+_OURS = re.compile(rf"{_FILE}|manifest-[0-9]{{6,9}}\.(json|damaged)|\..*\.partial")
+"""The names of all files that are written here, and by which they are removed again."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -58,6 +63,8 @@ class Checkpoints:
     ) -> None:
         """Write what has changed, then the manifest, then remove what no checkpoint needs any more."""
         self.folder.mkdir(exist_ok=True)
+        if self.folder.is_symlink():
+            raise HeteroSelectError(f"resume: {self.folder} is a link; allowed is a folder of the run itself.")
         for client in sorted(changed):
             if client in clients:
                 name = f"client-{client:06d}-{round:06d}.safetensors"
@@ -82,17 +89,20 @@ class Checkpoints:
         """After which rounds there is a checkpoint, the newest first."""
         if not self.folder.is_dir():
             return []
-        found = [p.name.removeprefix("manifest-").removesuffix(".json") for p in self.folder.glob("manifest-*.json")]
-        return sorted((int(number) for number in found if number.isdigit()), reverse=True)
+        found = (re.fullmatch(r"manifest-([0-9]{6,9})\.json", path.name) for path in self.folder.iterdir())
+        return sorted((int(one[1]) for one in found if one), reverse=True)
 
     def load(self, round: int) -> Checkpoint:
         """The checkpoint after `round`, every byte of it checked, or DamagedError; `client` gives a client's."""
         content = self._content(round)
-        for name, digest in content["files"].items():
-            self._bytes(name, digest)
-        self._digests = dict(content["files"])
-        self._clients = {int(client): name for client, name in content["clients"].items()}
-        return Checkpoint(round, self._arrays(content["server"]), list(self._clients), content["facts"])
+        try:
+            for name, digest in content["files"].items():
+                self._bytes(name, digest)
+            self._digests = dict(content["files"])
+            self._clients = {int(client): name for client, name in content["clients"].items()}
+            return Checkpoint(round, self._arrays(content["server"]), list(self._clients), dict(content["facts"]))
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise DamagedError(str(error)) from error
 
     def client(self, client: int) -> Arrays:
         """What the checkpoint loaded last holds of a client."""
@@ -112,15 +122,19 @@ class Checkpoints:
 
     def _content(self, round: int) -> dict[str, Any]:
         try:
-            outer = json.loads((self.folder / _manifest(round)).read_bytes())
+            outer = parse_json((self.folder / _manifest(round)).read_bytes())
             text = outer["content"]
             if _sha256(text.encode()) != outer["sha256"]:
                 raise DamagedError("its manifest is not what was written")
-            content: dict[str, Any] = json.loads(text)
+            content: dict[str, Any] = parse_json(text)
+            if content["version"] != VERSION:
+                raise DamagedError(f"it is of version {content['version']}, and {VERSION} is allowed")
+            if not all(re.fullmatch(_FILE, name) for name in content["files"]):
+                raise DamagedError("it names files that no checkpoint has")
+        except DamagedError:
+            raise
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedError(f"its manifest cannot be read ({error})") from error
-        if content["version"] != VERSION:
-            raise HeteroSelectError(f"resume: {self.folder} is of version {content['version']}; allowed is {VERSION}.")
         return content
 
     def _arrays(self, name: str) -> Arrays:
@@ -152,8 +166,8 @@ class Checkpoints:
                 needed.update(self._content(round)["files"])
             except DamagedError:
                 continue
-        for file in self.folder.glob("*") if self.folder.is_dir() else ():
-            if file.name not in needed:
+        for file in self.folder.glob("*") if self.folder.is_dir() and not self.folder.is_symlink() else ():
+            if file.name not in needed and _OURS.fullmatch(file.name):
                 file.unlink(missing_ok=True)
         self._digests = {name: digest for name, digest in self._digests.items() if name in needed}
 

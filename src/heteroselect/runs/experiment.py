@@ -1,5 +1,6 @@
 """From settings (and a user's own model, data or method) to everything a run needs."""
 
+import hashlib
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from heteroselect import models
 from heteroselect.client import Client, Task
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
-from heteroselect.data.examples import Examples, Pixels
+from heteroselect.data.examples import Examples, Pixels, Source
 from heteroselect.data.federation import Federation, deal, own_federation, own_source, set_aside, set_aside_each
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, accuracy
@@ -55,6 +56,8 @@ class Experiment:
     streams: Streams
     own: tuple[str, ...] = ()
     """What of world, loss and metric the user handed over; a run goes on only with the same."""
+    trained: bool = False
+    """Whether the model came with its weights, which then are the same for all seeds."""
 
     def clients(self) -> list[Client]:
         """The clients as they are before the first round, with nothing remembered."""
@@ -84,14 +87,16 @@ def prepare(
     metric: Metric | None = None,
     world: World | None = None,
     device: str = "cpu",
+    identify: bool = False,
 ) -> Experiment:
-    """Everything that a run needs, made from its settings and from what the user handed over."""
+    """Everything that a run needs, made from its settings and from what the user handed over; with a digest of its data
+    where the run is to be told from others (`identify`)."""
     config, method = loaded.config, loaded.method
     streams = Streams(config.seed)
     own = tuple(name for name, one in {"world": world, "loss": loss, "metric": metric}.items() if one is not None)
     if world is not None:
         config = config.model_copy(update={"world": config.world.model_copy(update={"links": "own"}), "paper": ()})
-    config, federation = _federation(config, streams, data, test)
+    config, federation = _federation(config, streams, data, test, identify)
     if federation.classes is None and (loss is None or metric is None):
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, model)
@@ -109,10 +114,11 @@ def prepare(
         environment=environment_of(config, method, flat.layout.size, streams, world),
         streams=streams,
         own=own,
+        trained=isinstance(model, nn.Module),
     )
 
 
-def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple[Config, Federation]:
+def _federation(config: Config, streams: Streams, data: Any, test: Any, identify: bool) -> tuple[Config, Federation]:
     """The clients' data; where the user brought it, the config says "own" and how many clients there are."""
     own: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own"}), "paper": ()}
     fraction, evaluate = config.data.validation_fraction, config.data.evaluate
@@ -122,6 +128,9 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple
             test = held if evaluate == "validation" else test
         federation = own_federation(data, test)
         config = _checked(config.model_copy(update=own | {"clients": len(data)}))
+        if identify:
+            words = [*(part.sha256 for part in (*federation.clients, federation.test)), federation.pixels]
+            federation = replace(federation, sha256=hashlib.sha256(repr(words).encode()).hexdigest())
         return config, federation
     if data is not None:
         source = own_source(data, test, config.data.test_fraction, streams)
@@ -131,8 +140,7 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple
             'data.name: "own" is data handed over in Python; from the command line it cannot be run again.'
         )
     else:
-        folder = Path(config.data.dir).expanduser() if config.data.dir else None
-        source = sources.load(config.data.name, folder, test_fraction=config.data.test_fraction, seed=config.seed)
+        source = source_of(config)
     settings = config.data
     federation = deal(
         set_aside(source, fraction, evaluate, streams),
@@ -147,7 +155,13 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any) -> tuple
         # the authors drew these two in a way of their own; there is only one way to draw the others
         authors=settings.variant == "authors" and settings.partition in ("dominant", "missing"),
     )
-    return config, federation
+    return config, replace(federation, sha256=source.sha256) if identify else federation
+
+
+def source_of(config: Config) -> Source:
+    """The data set that the settings name."""
+    folder = Path(config.data.dir).expanduser() if config.data.dir else None
+    return sources.load(config.data.name, folder, test_fraction=config.data.test_fraction, seed=config.seed)
 
 
 def _checked(config: Config) -> Config:

@@ -2,30 +2,41 @@
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import MOST, opened, parse_json, read_json, read_toml, write_whole
+from heteroselect.runs.fingerprint import FILE as FINGERPRINT
+from heteroselect.runs.fingerprint import Fingerprint
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 CONFIG, ROUNDS, SUMMARY, MODEL = "config.toml", "rounds.jsonl", "summary.json", "model.safetensors"
-FLOWER = "flower.json"  # how a run on Flower is carried
+LONGEST = 8_000_000
+"""Bytes of a round's line: that of a hundred thousand clients is shorter."""
+FLOWER, WORK = "flower.json", "flower"  # how a run on Flower is carried, and where its processes work
 
 
 class RunFolder:
     """A new folder that fills up as the run goes on; at any moment what is in it is whole."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, fingerprint: Fingerprint | None = None) -> None:
+        self.path, self.fingerprint = path, fingerprint
         self._rounds: TextIO | None = None
+        self._digest = hashlib.sha256()
+
+    @property
+    def rounds_sha256(self) -> str:
+        """Of all lines so far: checkpoints and the summary note it, so that no other lines pass for these."""
+        return self._digest.hexdigest()
 
     @staticmethod
     def refuse_taken(path: Path) -> None:
@@ -35,7 +46,8 @@ class RunFolder:
             with for_people(path):
                 there = sorted(path.iterdir()) if path.exists() else []
             # (a run that was killed while it wrote its settings has left a part of them, and nothing else)
-            other = next((one for one in there if not one.name.endswith(".partial")), None)
+            left = [one for one in there if not one.name.endswith(".partial") and one.name != FINGERPRINT]
+            other = next(iter(left), None)
             if other is not None:
                 raise HeteroSelectError(f"--out: {path} holds {other.name}; allowed is a new or an empty folder.")
             return
@@ -46,30 +58,35 @@ class RunFolder:
         raise HeteroSelectError(text + ".")
 
     @staticmethod
-    def create(path: Path, config: str) -> "RunFolder":
+    def create(path: Path, config: str, fingerprint: Fingerprint | None = None) -> "RunFolder":
         RunFolder.refuse_taken(path)
         with for_people(path):
             path.mkdir(parents=True, exist_ok=True)
-            folder = RunFolder(path)
+            folder = RunFolder(path, fingerprint)
+            if fingerprint is not None:  # first: settings without it are of a run that was begun before there were any
+                fingerprint.write(path)
             folder.write(CONFIG, config.encode())
-            folder._rounds = (path / ROUNDS).open("x", encoding="utf-8")
+            folder._rounds = _opened(path / ROUNDS, os.O_EXCL)
         return folder
 
     @staticmethod
-    def reopen(path: Path, rounds: int) -> "RunFolder":
+    def reopen(path: Path, rounds: int, fingerprint: Fingerprint | None = None) -> "RunFolder":
         """Go on after `rounds` rounds: what was written of later ones is cut."""
         with for_people(path):
-            lines = (path / ROUNDS).read_bytes().splitlines(keepends=True)[:rounds] if (path / ROUNDS).exists() else []
-            folder = RunFolder(path)
-            folder.write(ROUNDS, b"".join(lines))
-            folder._rounds = (path / ROUNDS).open("a", encoding="utf-8")
+            kept = b"".join(islice(_lines(path), rounds))
+            folder = RunFolder(path, fingerprint)
+            folder._digest.update(kept)
+            folder.write(ROUNDS, kept)
+            folder._rounds = _opened(path / ROUNDS, os.O_APPEND)
         return folder
 
     def add_round(self, line: dict[str, Any]) -> None:
         assert self._rounds is not None
         with for_people(self.path):
-            self._rounds.write(json.dumps(line, allow_nan=False) + "\n")
+            text = json.dumps(line, allow_nan=False) + "\n"
+            self._rounds.write(text)
             self._rounds.flush()
+            self._digest.update(text.encode())
 
     def sync(self) -> None:
         """The rounds so far are on the disk when this returns."""
@@ -95,6 +112,10 @@ class RunFolder:
         write_whole(self.path / name, content)
 
 
+def _opened(path: Path, how: int) -> TextIO:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | how, 0o666), "w", encoding="utf-8")
+
+
 def numbered(parent: Path, label: str) -> Path:
     """A folder of its own under `parent`, made at once so that two runs never share one."""
     with for_people(parent):
@@ -109,42 +130,69 @@ def numbered(parent: Path, label: str) -> Path:
             number += 1
 
 
-def read_rounds(path: Path) -> list[dict[str, Any]]:
-    """All rounds of a run that has ended: none is missing, none is torn."""
+def read_rounds(path: Path, fields: Container[str] | None = None) -> list[dict[str, Any]]:
+    """All rounds of a run that has ended: none is missing, none is torn. With only these of their `fields`, where some
+    are named."""
     rounds: list[dict[str, Any]] = []
-    for number, text in enumerate((path / ROUNDS).read_bytes().splitlines(), 1):
+    digest = hashlib.sha256()
+    for number, text in enumerate(_lines(path, MOST), 1):
+        digest.update(text)
         try:
-            line = json.loads(text)
+            line = parse_json(text)
             if line["round"] != number:
                 raise ValueError(f"round {line['round']} stands there")
         except (ValueError, KeyError, TypeError) as error:
             raise HeteroSelectError(f"{ROUNDS}: line {number} of {path / ROUNDS} is damaged ({error}).") from error
-        rounds.append(line)
+        rounds.append(line if fields is None else {name: value for name, value in line.items() if name in fields})
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        if len(rounds) < (played := read_summary(path)["rounds_run"]):
+        summary = read_summary(path)
+        if len(rounds) < (played := summary["rounds_run"]):
             raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} has {len(rounds)} of {played} rounds.")
+        if (noted := summary.get("rounds_sha256")) is not None and noted != digest.hexdigest():
+            raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is damaged (its lines are not those of the run).")
     return rounds
 
 
-def whole_rounds(path: Path) -> list[dict[str, Any]]:
-    """The rounds of a run that was killed: all lines up to the first that is torn."""
+def whole_rounds(path: Path, most: int | None = None) -> list[dict[str, Any]]:
+    """The rounds of a run that was killed: all lines up to the first that is torn, and at most so many."""
     lines: list[dict[str, Any]] = []
-    if (path / ROUNDS).exists():
-        for text in (path / ROUNDS).read_bytes().split(b"\n")[:-1]:
-            try:
-                line = json.loads(text)
-            except ValueError:
-                break
-            if not isinstance(line, dict) or line.get("round") != len(lines) + 1:
-                break
-            lines.append(line)
+    for text in islice(_lines(path), most):
+        try:
+            line = parse_json(text)
+        except ValueError:
+            break
+        if not isinstance(line, dict) or line.get("round") != len(lines) + 1 or not text.endswith(b"\n"):
+            break
+        lines.append(line)
     return lines
+
+
+def rounds_sha256(path: Path, rounds: int) -> str:
+    """Of the first lines of the log, as they stand."""
+    digest = hashlib.sha256()
+    for text in islice(_lines(path), rounds):
+        digest.update(text)
+    return digest.hexdigest()
+
+
+def _lines(path: Path, most: int | None = None) -> Iterator[bytes]:
+    """The lines of the log, one after the other; none where there is no log."""
+    try:
+        with opened(path / ROUNDS, most) as file:
+            while text := file.readline(LONGEST):
+                if len(text) == LONGEST:
+                    raise ValueError(f"a line has more than {LONGEST:,} bytes")
+                yield text
+    except FileNotFoundError:
+        return
+    except ValueError as error:
+        raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is damaged ({error}).") from error
 
 
 def read_name(path: Path) -> str:
     """The name of the method in a folder's config, whether it is known or somebody's own."""
     try:
-        name: str = tomllib.loads((path / CONFIG).read_text(encoding="utf-8"))["method"]["name"]
+        name: str = read_toml(path / CONFIG)["method"]["name"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HeteroSelectError(f"config: {path / CONFIG} is damaged ({error}).") from error
     return name
@@ -153,7 +201,7 @@ def read_name(path: Path) -> str:
 def read_version(path: Path) -> int:
     """The format of a folder's config; the first one, of version 0.1.0 of this package, has no number."""
     try:
-        version: int = tomllib.loads((path / CONFIG).read_text(encoding="utf-8")).get("version", 1)
+        version: int = read_toml(path / CONFIG).get("version", 1)
     except (OSError, ValueError) as error:
         raise HeteroSelectError(f"config: {path / CONFIG} is damaged ({error}).") from error
     return version
@@ -168,12 +216,24 @@ def finished(path: Path) -> bool:
 
 
 def read_summary(path: Path) -> dict[str, Any]:
-    summary: dict[str, Any] = json.loads((path / SUMMARY).read_text(encoding="utf-8"))
+    summary: dict[str, Any] = read_json(path / SUMMARY)
     return summary
 
 
+def refuse_links(path: Path) -> None:
+    """A run folder may come from anybody: nothing in it may lead out of it to where things would be written or deleted.
+    (What Flower's processes left behind is only ever removed, and links in there are not followed.)"""
+    with for_people(path):
+        for folder, inside, files in os.walk(path):
+            for name in (*inside, *files):
+                if (Path(folder) / name).is_symlink():
+                    raise HeteroSelectError(f"resume: {Path(folder) / name} is a link; allowed are files of the run.")
+            if Path(folder) == path and WORK in inside:
+                inside.remove(WORK)
+
+
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, who: str = "resume") -> Iterator[None]:
     """No second process works in the folder meanwhile; the lock goes with the process, however that ends."""
     with for_people(path):
         handle = os.open(path, os.O_RDONLY)
@@ -181,10 +241,19 @@ def locked(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise HeteroSelectError(f"resume: another process is at work in {path}; wait for it to end.") from error
+            raise HeteroSelectError(f"{who}: another process is at work in {path}; wait for it to end.") from error
         yield
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def made(path: Path) -> Iterator[None]:
+    """A folder for a new run, made where there is none, in which no other process works meanwhile."""
+    with for_people(path):
+        path.mkdir(parents=True, exist_ok=True)
+    with locked(path, "--out"):
+        yield
 
 
 @contextlib.contextmanager

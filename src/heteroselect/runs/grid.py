@@ -5,16 +5,19 @@ and from nothing else; what a method sets of the data is left out. A grid can be
 finished runs are not run again, and a run that was interrupted is resumed.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.runs.api import resume, run_loaded
+from heteroselect.files import read_toml
+from heteroselect.runs.api import choose_device, resume, run_loaded
+from heteroselect.runs.fingerprint import FILE as FINGERPRINT
+from heteroselect.runs.fingerprint import deciding, listed
 from heteroselect.runs.folder import CONFIG, finished
-from heteroselect.runs.loop import Line
+from heteroselect.runs.identity import planned, unlike
+from heteroselect.runs.loop import Interrupted, Line
 from heteroselect.runs.reclock import rewrite
 from heteroselect.settings import Config, PaperRow, own
 from heteroselect.settings.config import Loaded, load
@@ -72,26 +75,47 @@ def grid(
             cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file))
     if len({cell.method for cell in cells}) < len(names):
         raise HeteroSelectError("--methods: two of them have one name; allowed is another name for each of your own.")
+    known: dict[Any, str | None] = {}
     for cell in cells:
-        refuse_another(cell)
+        refuse_another(cell, known)
     return cells
 
 
-def refuse_another(cell: Cell) -> None:
-    """A folder of the grid may hold this very run, and no other."""
+def refuse_another(cell: Cell, known: dict[Any, str | None] | None = None) -> None:
+    """A folder of the grid may hold this very run, and no other; `known` keeps digests of data sets."""
     file = cell.path / CONFIG
     if not file.is_file():
         return
-    try:  # settings that are newer than the run have their defaults
-        known = Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-        known = known.model_copy(update={"method": completed(known.method)})
-    except ValueError:
-        known = None
-    if known != cell.config:
+    there = config_in(file)
+    if there is None or not same_settings(there, cell.config):
         hint = "; allowed is a new folder"
-        if known is not None and known.world.charge != cell.config.world.charge:
-            hint += f", or --charge {known.world.charge}, which is that run's clock"
+        if there is not None and there.world.charge != cell.config.world.charge:
+            hint += f", or --charge {there.world.charge}, which is that run's clock"
         raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings{hint}.")
+    if found := differences(cell.path, cell.loaded, {} if known is None else known):
+        raise HeteroSelectError(f"--out: {cell.path} holds another run ({listed(found)}); allowed is a new folder.")
+
+
+def config_in(file: Path) -> Config | None:
+    """Of a run, with defaults for settings that are newer than it; None where another version wrote it."""
+    try:
+        found = Config.model_validate(read_toml(file))
+        return found.model_copy(update={"method": completed(found.method)})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def same_settings(one: Config, other: Config) -> bool:
+    """Whether two configurations decide the same: all but what is only shown, and where things lie."""
+    return deciding(one.model_dump()) == deciding(other.model_dump())
+
+
+def differences(folder: Path, loaded: Loaded, known: dict[Any, str | None]) -> list[str]:
+    """How the run in a folder differs from a planned one with the same settings; nothing is known of those that were
+    begun before there were fingerprints."""
+    if not (folder / FINGERPRINT).exists():
+        return []
+    return unlike(folder, planned(loaded, choose_device(None), known)) or []
 
 
 def clocked(changes: Mapping[str, Any], charge: str | None) -> dict[str, Any]:
@@ -113,23 +137,17 @@ def play_cell(
     warn: Callable[[str], None] | None = None,
 ) -> str:
     """Run, resume or read it; the run's status."""
-    if (cell.path / CONFIG).is_file():
-        own_parts = {key: kind for key, kind in _kinds(cell.config).items() if own.is_path(kind)}
-        return str(
-            resume(
-                cell.path,
-                method=cell.file,
-                settings=own_parts,
-                threads=threads,
-                device=device,
-                watch=watch,
-                warn=warn,
-            ).status
-        )
-    if cell.like is not None:
-        rewrite(cell.like, cell.path, cell.config.world.charge)
-        return "finished"
-    return str(run_loaded(cell.loaded, out=cell.path, threads=threads, device=device, watch=watch).status)
+    shared: dict[str, Any] = {"threads": threads, "device": device, "watch": watch}
+    try:
+        if (cell.path / CONFIG).is_file():
+            own_parts = {key: kind for key, kind in _kinds(cell.config).items() if own.is_path(kind)}
+            return str(resume(cell.path, method=cell.file, settings=own_parts, warn=warn, **shared).status)
+        if cell.like is not None:
+            rewrite(cell.like, cell.path, cell.config.world.charge)
+            return "finished"
+        return str(run_loaded(cell.loaded, out=cell.path, **shared).status)
+    except Interrupted as stop:
+        return str(stop.result.status)
 
 
 def _kinds(config: Config) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import math
 import platform
-import shutil
 import signal
 import threading
 import time
@@ -26,6 +25,7 @@ from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
+from heteroselect.runs.store import clear
 from heteroselect.settings import Config
 from heteroselect.settings.method import title
 from heteroselect.shown import shown
@@ -60,6 +60,14 @@ class Result:
             raise AttributeError(name) from None
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, after the run's folder was closed: `result` is the run as far as it came."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__()
+        self.result = result
+
+
 class Evaluator(Protocol):
     """What the model is worth: a number, and its outputs for every test example."""
 
@@ -90,17 +98,17 @@ def play(
     engine: Opening | None = None,
 ) -> Result:
     """Run all rounds, or all that are left after those `found`, in the simulator or on another `engine`. Interrupted by
-    Ctrl-C, it closes the folder after the last whole round, with a checkpoint."""
+    Ctrl-C, it closes the folder after the last whole round, with a checkpoint, and raises Interrupted."""
     path = folder.path if folder else None
     progress, checkpoints = found or (Progress.start(experiment, path), Checkpoints(path) if path else None)
     saver = Saver(progress, folder, checkpoints, Pace(experiment.config.simulate))
     opened = (engine or partial(simulated, experiment, threads=threads, device=device))(progress)
-    status = "finished"
+    status, stopped = "finished", None
     with closing(folder) if folder else nullcontext(), opened as running:
         try:
             _rounds(experiment, running, progress, saver, watch)
-        except KeyboardInterrupt:
-            status = "interrupted"
+        except KeyboardInterrupt as interrupt:
+            status, stopped = "interrupted", interrupt
             saver.save()
         if status == "finished" and _reached(progress.lines, experiment.config):
             status = "stopped at target"
@@ -108,6 +116,8 @@ def play(
         summary = _summary(experiment, progress.lines, weights) | {
             **_client_figures(experiment, running.evaluator, weights),
             "status": status,
+            "fingerprint": folder.fingerprint.sha256 if folder and folder.fingerprint else None,
+            "rounds_sha256": folder.rounds_sha256 if folder else None,
             "wall_seconds": saver.seconds,
             "environment": _environment(threads, device),
         }
@@ -117,8 +127,11 @@ def play(
         folder.finish(summary, flat.state_dict())
         if checkpoints and status != "interrupted":
             checkpoints.clear()
-        shutil.rmtree(folder.path / STORE, ignore_errors=True)
-    return Result(experiment.config, summary, progress.lines, flat.state_dict(), path)
+        clear(folder.path / STORE)
+    result = Result(experiment.config, summary, progress.lines, flat.state_dict(), path)
+    if stopped is not None:  # whoever runs one after the other is to stop, and half a run is no result
+        raise Interrupted(result) from stopped
+    return result
 
 
 class Saver:
@@ -141,7 +154,7 @@ class Saver:
             self.progress.seconds = self.seconds
             self.folder.sync()
             with for_people(self.folder.path):
-                self.progress.save(self.checkpoints, self.changed)
+                self.progress.save(self.checkpoints, self.changed, self.folder)
             self.changed.clear()
             self.pace.done()
 

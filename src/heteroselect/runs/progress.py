@@ -1,7 +1,6 @@
 """How far a run has come: all of its state, and how that goes to disk and comes back."""
 
 import hashlib
-import shutil
 import time
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field, replace
@@ -17,8 +16,10 @@ from heteroselect.flat import Weights
 from heteroselect.round import Server
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
-from heteroselect.runs.folder import whole_rounds
-from heteroselect.runs.store import DiskStore, Uploads
+from heteroselect.runs.fingerprint import FILE as FINGERPRINT
+from heteroselect.runs.fingerprint import Fingerprint
+from heteroselect.runs.folder import RunFolder, rounds_sha256, whole_rounds
+from heteroselect.runs.store import DiskStore, Uploads, clear
 from heteroselect.settings import SimulateSettings
 from heteroselect.state import Kept, by_role, flat
 
@@ -40,6 +41,8 @@ class Progress:
     seconds: float = 0.0
     origin: str = ""
     """What the run started from: the method's name, the initial model and the clients' sizes, as one digest."""
+    stages: tuple[str, ...] = ()
+    """The digests of the run's fingerprint, from now back to its beginning."""
 
     @staticmethod
     def start(experiment: Experiment, folder: Path | None) -> "Progress":
@@ -54,9 +57,14 @@ class Progress:
         origin.update(server.population.sizes.tobytes() + " ".join(experiment.own).encode())
         return Progress(server, kept, uploads, cells, origin=origin.hexdigest())
 
-    def save(self, checkpoints: Checkpoints, changed: set[int]) -> None:
+    def save(self, checkpoints: Checkpoints, changed: set[int], folder: RunFolder) -> None:
         clients = {client: self._client(client) for client in changed}
-        facts = {"seconds": self.seconds, "origin": self.origin}
+        facts = {
+            "seconds": self.seconds,
+            "origin": self.origin,
+            "fingerprint": folder.fingerprint and folder.fingerprint.sha256,
+            "rounds_sha256": folder.rounds_sha256,
+        }
         checkpoints.save(len(self.lines), server_arrays(self.server), clients, changed, facts)
 
     def restore(self, checkpoints: Checkpoints, round: int, lines: list[dict[str, Any]]) -> None:
@@ -64,11 +72,17 @@ class Progress:
         found = checkpoints.load(round)
         if len(lines) < round:
             raise DamagedError(f"{len(lines)} of {round} rounds are left in the log")
+        written = found.facts.get("rounds_sha256")
+        if written is not None and written != rounds_sha256(checkpoints.folder.parent, round):
+            raise DamagedError(f"the first {round} rounds in the log are not those that were played")
         if found.facts.get("origin") != self.origin:
             raise HeteroSelectError(
                 "resume: the checkpoint is of another experiment; allowed are the model, data, method, world, "
                 "loss and metric of its run."
             )
+        noted = found.facts.get("fingerprint")
+        if noted is not None and noted not in self.stages:
+            raise HeteroSelectError(f"resume: {FINGERPRINT} is not what the run was begun with; allowed is that one.")
         try:
             server = restored(self.server, found.server, round)
             for client in found.clients:
@@ -95,15 +109,18 @@ def _kept(experiment: Experiment, folder: Path | None) -> MutableMapping[int, Ke
         return {}
     if folder is None:
         raise HeteroSelectError("simulate.store: disk needs a run folder (out=…); allowed without one is memory.")
-    shutil.rmtree(folder / STORE, ignore_errors=True)  # a killed run's: what counts is in its checkpoint
+    clear(folder / STORE)  # a killed run's: what counts is in its checkpoint
     return DiskStore(folder / STORE, experiment.config.selected)
 
 
-def find_latest(experiment: Experiment, path: Path, warn: Callable[[str], None]) -> tuple[Progress, Checkpoints]:
+def find_latest(
+    experiment: Experiment, path: Path, warn: Callable[[str], None], fingerprint: Fingerprint | None = None
+) -> tuple[Progress, Checkpoints]:
     """The newest checkpoint that is whole, with a warning for each that is not; the start where there is none."""
-    checkpoints, lines = Checkpoints(path), whole_rounds(path)
+    checkpoints, lines = Checkpoints(path), whole_rounds(path, experiment.config.last_round)
     for round in checkpoints.rounds():
         progress = Progress.start(experiment, path)
+        progress.stages = tuple(one.sha256 for one in fingerprint.stages()) if fingerprint else ()
         try:
             progress.restore(checkpoints, round, lines)
         except DamagedError as error:

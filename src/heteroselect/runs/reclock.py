@@ -6,17 +6,18 @@ decides may hang on the clock, though: then its rounds are those of the clock it
 parts.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_toml
 from heteroselect.kinds import KINDS
+from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import CONFIG, MODEL, RunFolder, read_rounds, read_summary
 from heteroselect.settings import Config
 from heteroselect.settings.config import to_toml
@@ -41,7 +42,7 @@ class Reclocked:
 def reclock(path: Path, charge: str) -> Reclocked:
     """The seconds of a finished run, as charged otherwise."""
     try:
-        config = tomllib.loads((path / CONFIG).read_text(encoding="utf-8"))
+        config = read_toml(path / CONFIG)
         summary, lines = read_summary(path), read_rounds(path)
     except (OSError, ValueError) as error:
         raise HeteroSelectError(f"reclock: {path} is no folder of a run that has ended ({error}).") from error
@@ -92,16 +93,20 @@ def decided(config: Config) -> tuple[str, ...]:
 def rewrite(path: Path, out: Path, charge: str) -> None:
     """Write the run in `path` into a new folder as it would have been under another clock; refused where anything in it
     hangs on the clock, because then the rounds themselves would have been others."""
-    found, config = reclock(path, charge), Config.model_validate(tomllib.loads((path / CONFIG).read_text("utf-8")))
+    found, config = reclock(path, charge), Config.model_validate(read_toml(path / CONFIG))
     if hanging := " and ".join(decided(config)):
         raise HeteroSelectError(f"reclock: {path} depends on the clock ({hanging}); it has to be run under {charge}.")
     tables = config.model_copy(update={"world": config.world.model_copy(update={"charge": charge})})
-    folder, now = RunFolder.create(out, to_toml(tables)), 0.0
+    mine = Fingerprint.read(path)
+    if mine is not None:  # its rounds are those of a run under the other clock
+        mine = replace(mine, settings={**mine.settings, "world.charge": charge})
+    folder, now = RunFolder.create(out, to_toml(tables), mine), 0.0
     with closing(folder):
         for line in read_rounds(path):
             now += line["seconds_by_charge"][charge]
             folder.add_round({**line, "seconds": line["seconds_by_charge"][charge], "cumulative_seconds": now})
         summary = {**read_summary(path), "charge": charge, "total_seconds": now}
+        summary |= {"fingerprint": mine and mine.sha256, "rounds_sha256": folder.rounds_sha256}
         folder.finish({**summary, "seconds_to_target": found.seconds_to_target}, load_file(path / MODEL))
 
 

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import parse_json, write_whole
 from heteroselect.over_seeds import interval, tail
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
@@ -145,7 +145,7 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
 def read(file: Path) -> dict[str, list[Row]]:
     """What a file of results holds; nothing where there is none yet."""
     try:
-        before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        before = parse_json(file.read_text(encoding="utf-8")) if file.exists() else {}
         known = {kind: list(before.get(kind, [])) for kind in KEYS}
         for kind, keys in KEYS.items():
             for row in known[kind]:

@@ -5,6 +5,7 @@ hundred of them fit in memory, a thousand do not. Both kinds of store are mappin
 arrays; a store on disk gives arrays that are mapped from their files, and the operating system keeps what it can.
 """
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, MutableMapping
@@ -29,7 +30,8 @@ class DiskStore(MutableMapping[int, Kept]):
     def __setitem__(self, client: int, kept: Kept) -> None:
         for name, array in kept.items():
             file, partial = self._file(client, name), self._file(client, f"{name}.partial")
-            with partial.open("wb") as out:
+            partial.unlink(missing_ok=True)
+            with partial.open("xb") as out:
                 np.save(out, array, allow_pickle=False)
             partial.replace(file)  # whoever has the old one mapped goes on reading it
         with self._lock:
@@ -65,6 +67,16 @@ class DiskStore(MutableMapping[int, Kept]):
 
     def _file(self, client: int, name: str) -> Path:
         return self.folder / f"{client}-{name}.npy"
+
+
+def clear(folder: Path) -> None:
+    """Remove the files of a store, and its folders where nothing else is in them."""
+    for place in (folder / "uploads", folder):
+        if place.is_dir() and not place.is_symlink():
+            for file in place.glob("*-*.npy"):
+                file.unlink()
+            with contextlib.suppress(OSError):  # somebody's file is in it
+                place.rmdir()
 
 
 class Uploads(MutableMapping[int, Update]):

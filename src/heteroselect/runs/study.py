@@ -29,7 +29,6 @@ the reason.
 """
 
 import itertools
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,10 +38,11 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_toml
 from heteroselect.runs.folder import CONFIG, finished, read_summary
-from heteroselect.runs.grid import Cell
+from heteroselect.runs.grid import Cell, config_in, differences, refuse_another, same_settings
 from heteroselect.runs.reclock import decided
-from heteroselect.settings.config import flatten, load
+from heteroselect.settings.config import Loaded, flatten, load
 from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import Config, Group, PaperRow
 
@@ -103,7 +103,7 @@ class Planned:
 def read(path: Path) -> Study:
     """The study in a file, or one sentence about what is wrong with it."""
     try:
-        study = Study.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        study = Study.model_validate(read_toml(path))
     except OSError as error:
         raise HeteroSelectError(f"study: {path} cannot be read ({error.strerror}).") from error
     except ValidationError as error:
@@ -127,14 +127,16 @@ def read(path: Path) -> Study:
 def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path] = ()) -> Planned:
     """All runs, each in its folder below `out`; one that is finished in a folder below `also`, or in that of another
     study beside `out`, is taken from there."""
-    known = [row.label for row in study.row]
+    labels = [row.label for row in study.row]
     for name in only:
-        if name not in known:
-            raise HeteroSelectError(f"--only: allowed are {', '.join(known)}, not {name!r}.")
+        if name not in labels:
+            raise HeteroSelectError(f"--only: allowed are {', '.join(labels)}, not {name!r}.")
     cells: list[Cell] = []
     refused: dict[str, str] = {}
-    there = list(_finished([file for folder in also for file in sorted(folder.rglob(CONFIG))]))
-    there += _finished(sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}")))
+    known: dict[Any, str | None] = {}
+    files = [file for folder in also for file in sorted(folder.rglob(CONFIG))]
+    files = [file for file in (*files, *sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))) if finished(file.parent)]
+    there = [(file.parent, config) for file in files if (config := config_in(file)) is not None]
     seeds = sorted({seed for row in study.row for seed in row.seeds or study.seeds})
     for seed, row in itertools.product(seeds, study.row):
         if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
@@ -153,22 +155,14 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
             if row.paper:
                 loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
             own = out / label.replace("/", "-") / f"seed-{seed}"
-            path = next((folder for folder, config in there if _same(config, loaded.config)), own)
+            same = (folder for folder, config in there if same_settings(config, loaded.config))
+            path = next((folder for folder in same if not differences(folder, loaded, known)), own)
             others = (folder for folder, config in there if _but_the_clock(config, loaded.config))
-            like = next(others, None) if path == own else None
-            if path == own:
-                _refuse_another(own, loaded.config)
+            like = next((folder for folder in others if _like(folder, loaded, known)), None) if path == own else None
             file = row.method if is_path(row.method) else None
             cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like))
+            refuse_another(cells[-1], known)
     return Planned(cells, refused)
-
-
-def _refuse_another(folder: Path, wanted: Config) -> None:
-    """The folder of a row may hold its own run, begun or finished, and no other."""
-    if (folder / CONFIG).is_file():
-        known = _config_in(folder / CONFIG)
-        if known is None or not _same(known, wanted):
-            raise HeteroSelectError(f"--out: {folder} holds a run with other settings; allowed is a new folder.")
 
 
 def estimate(cells: Sequence[Cell]) -> tuple[list[Cell], float | None]:
@@ -191,32 +185,12 @@ def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tupl
         yield label, dict(zip(cross, values, strict=True))
 
 
-def _finished(files: Sequence[Path]) -> Iterator[tuple[Path, Config]]:
-    for file in files:
-        if finished(file.parent) and (found := _config_in(file)) is not None:
-            yield file.parent, found
-
-
-def _config_in(file: Path) -> Config | None:
-    """Of a run; None where another version wrote it."""
-    try:
-        return Config.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except ValueError:
-        return None
-
-
-def _same(one: Config, other: Config) -> bool:
-    """Whether two configurations give the same run: all but what is only shown, and where things lie."""
-    return _deciding(one) == _deciding(other)
-
-
 def _but_the_clock(one: Config, other: Config) -> bool:
     """Whether two runs differ in their clock alone, and nothing in them hangs on it."""
     same = one.model_copy(update={"world": one.world.model_copy(update={"charge": other.world.charge})})
-    return _same(same, other) and not decided(one)
+    return same_settings(same, other) and not decided(one)
 
 
-def _deciding(config: Config) -> dict[str, Any]:
-    tables = config.model_dump(exclude={"paper", "simulate"})
-    tables["data"].pop("dir", None)
-    return tables
+def _like(folder: Path, loaded: Loaded, known: dict[Any, str | None]) -> bool:
+    """Whether the run in a folder differs from a planned one in its clock alone."""
+    return all(one.startswith("world.charge: ") for one in differences(folder, loaded, known))

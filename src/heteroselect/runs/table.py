@@ -293,7 +293,7 @@ def write(
     fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
     writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(runs)
+    writer.writerows({key: _as_text(value) for key, value in run.items()} for run in runs)
     content = {
         "command": command,
         "runs": runs,
@@ -326,3 +326,8 @@ def _plain(row: Row, table: Table) -> dict[str, Any]:
         "arrivals": arrived,
         "differences": {field: one and {**asdict(one), "apart": one.apart} for field, one in row.differences.items()},
     }
+
+
+def _as_text(value: Any) -> Any:
+    """A cell that a spreadsheet does not take for a formula; numbers stay numbers."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from heteroselect import methods
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import parse_toml, read_toml
 from heteroselect.method import Method
 from heteroselect.settings import own
 from heteroselect.settings.method import changed
@@ -182,8 +183,8 @@ def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:
         if not equals or not key.strip():
             raise HeteroSelectError(f"--set takes key=value, as in rounds=50, not {pair!r}.")
         try:
-            changes[key.strip()] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+            changes[key.strip()] = parse_toml(f"value = {text}")["value"]
+        except ValueError:
             changes[key.strip()] = text.strip()
     return changes
 
@@ -198,10 +199,10 @@ def _read(source: str | Path) -> dict[str, Any]:
             f"preset: no preset {str(source)!r}; allowed are {', '.join(known)}, or the path of a .toml file."
         )
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return read_toml(path)
     except OSError as error:
         raise HeteroSelectError(f"config: {path} cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise HeteroSelectError(f"config: {path} is not valid TOML ({error}).") from error
 
 

@@ -1,0 +1,122 @@
+"""What decides a run, as digests by name: two runs are the same only where all of them are equal and known.
+
+`fingerprint.json` is written before the first round. By it `resume` refuses to go on as another run, and says what
+differs; `report` and `study` take two folders for one run only where nothing differs.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_json, write_whole
+from heteroselect.settings.config import flatten
+from heteroselect.settings.own import is_path
+
+FILE, UNKNOWN, FORMAT = "fingerprint.json", "unknown", 1
+_SHOWN = 6
+_FOLLOWS = {
+    "data": ("data.", "clients"),
+    "clients": ("data.", "clients", "seed"),
+    "model": ("model.", "data.name"),
+    "weights": ("model.", "data.name", "seed"),
+}
+"""Settings by which a component differs of itself; where they differ, they are named and it is not."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Every setting that decides something, and digests of what the settings do not say."""
+
+    settings: Mapping[str, Any]
+    parts: Mapping[str, str]
+    """of data, model, loss, metric, world and the parts of the method: the same for all seeds"""
+    drawn: Mapping[str, str]
+    """of what comes from the seed as well: the clients' data and the first weights"""
+    versions: Mapping[str, str]
+    """of what moves bits"""
+    extended: tuple[Mapping[str, int], ...] = field(default=())
+    """after which round the run was given how many rounds instead of how many"""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a digest of everything; of two runs without one nobody can say that they are the same."""
+        return UNKNOWN not in (*self.parts.values(), *self.drawn.values())
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    def stages(self) -> Iterator["Fingerprint"]:
+        """What the run was, from now back to its beginning: once more for each time that it was given more rounds."""
+        yield self
+        if self.extended:
+            *before, last = self.extended
+            settings = {**self.settings, "rounds": last["from"]}
+            yield from replace(self, settings=settings, extended=tuple(before)).stages()
+
+    def differences(self, now: "Fingerprint") -> list[str]:
+        """What is another in `now`, by name and with both values."""
+        found = [f"{key}: {old} → {new}" for key, old, new in _unequal(self.settings, now.settings)]
+        keys = [key for key, _, _ in _unequal(self.settings, now.settings)]
+        for name, old, new in (*_unequal(self.parts, now.parts), *_unequal(self.drawn, now.drawn)):
+            if not any(key.startswith(_FOLLOWS.get(name, (f"{name}.",))) for key in keys):
+                found.append(f"{name}: {str(old)[:8]} → {str(new)[:8]}")
+        return found + [f"{name}: {old} → {new}" for name, old, new in _unequal(self.versions, now.versions)]
+
+    def write(self, path: Path) -> None:
+        content = {"version": FORMAT, **asdict(self), "sha256": self.sha256}
+        write_whole(path / FILE, (json.dumps(content, indent=1) + "\n").encode())
+
+    @staticmethod
+    def read(path: Path) -> "Fingerprint | None":
+        """That of a run folder; None where it was written before there were any."""
+        try:
+            content: dict[str, Any] = dict(read_json(path / FILE))
+            version, digest = content.pop("version"), content.pop("sha256")
+            if version != FORMAT:
+                raise ValueError(f"it is of format {version}")
+            found = Fingerprint(**{**content, "extended": tuple(content["extended"])})
+            if found.sha256 != digest:
+                raise ValueError("it is not what was written")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise HeteroSelectError(f"{FILE}: {path / FILE} is damaged ({error}).") from error
+        return found
+
+
+def _unequal(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    for key in dict.fromkeys((*old, *new)):
+        if (key in old, old.get(key)) != (key in new, new.get(key)):
+            yield key, old.get(key, "nothing"), new.get(key, "nothing")
+
+
+def deciding(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that decide a run, by dotted name: not what is only shown, where things lie, and how it is saved.
+    Code of the user's own goes by its checksum (`source`) and not by its place."""
+    kept = {key: value for key, value in tables.items() if key not in ("paper", "simulate")}
+    flat = {key: value for key, value in flatten(kept).items() if key != "data.dir"}
+    for key, value in flat.items():
+        if key.startswith("method.") and key.endswith(".kind") and is_path(str(value)):
+            flat[key] = f"FILE.py:{str(value).rpartition(':')[2]}"
+    return flat
+
+
+def refuse_edited(path: Path, then: Fingerprint | None, settings: Mapping[str, Any]) -> None:
+    """The settings that a folder holds must be those that its run was begun with."""
+    if then is not None:
+        found = replace(then, parts={}, drawn={}, versions={}).differences(Fingerprint(deciding(settings), {}, {}, {}))
+        if found:
+            raise HeteroSelectError(
+                f"config: {path / 'config.toml'} was changed since the run began ({listed(found)})."
+            )
+
+
+def listed(differences: list[str]) -> str:
+    """Differences as a part of one sentence."""
+    more = len(differences) - _SHOWN
+    return ", ".join(differences[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,98 @@
+"""The fingerprint of a run that is about to begin or to go on, and whether the run in a folder is that one."""
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import torch
+
+from heteroselect.errors import HeteroSelectError
+from heteroselect.evaluate import accuracy
+from heteroselect.method import Method, kind_of
+from heteroselect.runs.digest import LENGTH, digest_of
+from heteroselect.runs.experiment import Experiment, source_of
+from heteroselect.runs.fingerprint import UNKNOWN, Fingerprint, deciding, listed
+from heteroselect.settings.config import Loaded
+from heteroselect.version import __version__
+
+_DEFAULTS = {"loss": torch.nn.functional.cross_entropy, "metric": accuracy}
+
+
+def fingerprint(experiment: Experiment, device: str) -> Fingerprint:
+    """Of an experiment that was prepared to be identified; before its first round, while what the user handed over is
+    as it was handed over."""
+    parts = {
+        "data": experiment.federation.sha256[:LENGTH],
+        "model": digest_of(experiment.module, weights=experiment.trained),
+        **_parts(experiment.method, {"loss": experiment.task.loss, "metric": experiment.metric}),
+    }
+    if "world" in experiment.own:
+        parts["world"] = digest_of(experiment.environment.world)
+    labels = hashlib.sha256()
+    for client in experiment.federation.clients:
+        labels.update(client.y.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        labels.update(str(tuple(client.y.shape)).encode())
+    drawn = {"clients": labels.hexdigest()[:LENGTH], "weights": experiment.weights.sha256()[:LENGTH]}
+    return Fingerprint(deciding(experiment.config.model_dump()), parts, drawn, _versions(device))
+
+
+def _parts(method: Method, others: Mapping[str, Any]) -> dict[str, str]:
+    roles = {f"method.{role}": part for role, part in method.parts()}
+    return {name: digest_of(part) for name, part in {**others, **roles}.items()}
+
+
+def _versions(device: str) -> dict[str, str]:
+    python = ".".join(platform.python_version_tuple()[:2])
+    numbers = {"heteroselect": __version__, "torch": str(torch.__version__), "numpy": np.__version__}
+    return {**numbers, "python": python, "device": device}
+
+
+def planned(loaded: Loaded, device: str, known: dict[Any, str | None]) -> Fingerprint:
+    """What is known of the fingerprint of a run from its settings alone, without preparing it: model and weights follow
+    from these. Digests of data sets are kept in `known`; of one that is not there, nothing is said."""
+    settings = loaded.config.data
+    key = settings.name, settings.dir, settings.test_fraction
+    if key not in known:
+        try:
+            known[key] = source_of(loaded.config).sha256[:LENGTH]
+        except HeteroSelectError:
+            known[key] = None
+    data = known[key]
+    parts = _parts(loaded.method, _DEFAULTS) | ({} if data is None else {"data": data})
+    return Fingerprint(deciding(loaded.config.model_dump()), parts, {}, _versions(device))
+
+
+def unlike(path: Path, plan: Fingerprint) -> list[str] | None:
+    """How the run in a folder differs from one that is planned; None where it was begun before there were
+    fingerprints."""
+    then = Fingerprint.read(path)
+    if then is None:
+        return None
+    parts = {name: digest for name, digest in then.parts.items() if name in {*plan.parts, "world"}}
+    found = replace(then, parts=parts, drawn={}).differences(plan)
+    unknown = [f"{name}: {UNKNOWN}" for name, digest in parts.items() if digest == UNKNOWN]
+    more = [f"rounds: {one['from']} → {one['to']} after round {one['after']}" for one in then.extended]
+    return found + unknown + more
+
+
+def refuse_another(path: Path, then: Fingerprint | None, now: Fingerprint) -> None:
+    """A run goes on only as what it is."""
+    if then is not None and (found := then.differences(replace(now, extended=then.extended))):
+        raise HeteroSelectError(
+            f"resume: the run in {path} is of another experiment ({listed(found)}); allowed is what it was begun with."
+        )
+
+
+def horizon(method: Method) -> list[str]:
+    """The parts of a method whose code asks how many rounds there are: their schedules depend on it."""
+    found = []
+    for role, part in method.parts():
+        functions = [one for kind in type(part).__mro__ for one in vars(kind).values() if isinstance(one, FunctionType)]
+        if any({"rounds", "progress"} & set(one.__code__.co_names) for one in functions):
+            found.append(f"{role} {kind_of(part)}")
+    return found

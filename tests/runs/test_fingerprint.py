@@ -1,0 +1,367 @@
+"""Two runs are the same only where everything that decides them is, and a run goes on only as what it is."""
+
+import functools
+import json
+import shutil
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tomli_w
+import torch
+from torch import nn
+
+import heteroselect
+from heteroselect import HeteroSelectError, Method
+from heteroselect.files import read_toml
+from heteroselect.report.load import compare
+from heteroselect.runs import grid
+from heteroselect.runs.digest import UNKNOWN, digest_of
+from heteroselect.runs.fingerprint import Fingerprint
+from heteroselect.runs.folder import read_rounds, read_summary
+from heteroselect.runs.identity import horizon
+from heteroselect.runs.study import plan, read
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
+SMALL = {
+    **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5},
+    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+}
+
+
+class PowerError(Exception):
+    """The run is stopped from within, as if the power had failed."""
+
+
+def stop(line: dict[str, Any]) -> None:
+    if line["round"] == 3:
+        raise PowerError
+
+
+def network() -> nn.Module:
+    return nn.Sequential(nn.Linear(4, 2))
+
+
+def softer(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    return 0.5 * nn.functional.cross_entropy(outputs, targets)
+
+
+def hits(outputs: torch.Tensor, targets: torch.Tensor) -> float:
+    return float((outputs.argmax(1) == targets).float().mean())
+
+
+@dataclass(frozen=True)
+class Some:
+    """Selects by a field that no config.toml can hold."""
+
+    order: tuple[int, ...] = field(default=(0, 1, 2))
+
+    def select(self, scores, here):
+        return here.cohort(np.array(self.order[: here.size]))
+
+
+OWN = {"model": network, "data": (X, Y), "test": (X, Y)}
+
+
+def play(out: Path, **changes: Any) -> Any:
+    own = {**OWN, **changes}
+    settings = {**SMALL, **own.pop("settings", {})}
+    return heteroselect.run({}, **{"method": Method("mine", select=Some()), **own}, settings=settings, out=out)
+
+
+def test_runs_that_differ_in_what_no_setting_says_are_all_reported(tmp_path):
+    others = {
+        "a": {},
+        "loss": {"loss": softer},
+        "model": {"model": lambda: nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))},
+        "select": {"method": Method("mine", select=Some((3, 4, 5)))},
+        "data": {"data": (X, Y[::-1].copy())},
+        "metric": {"metric": hits},
+    }
+    for name, changes in others.items():
+        play(tmp_path / name, **changes)
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    found = compare([tmp_path])
+    assert sum(len(group.runs) for group in found.groups) == len(others)
+    assert len(found.groups) == len(others), "each is something else, and its label says what"
+    assert [f"{tmp_path / 'copy'} is the same run" in note for note in found.left_out] == [True]
+    labels = {group.runs[0].path.name: group.label for group in found.groups}
+    assert "loss (digest)=" in labels["loss"]
+    assert "select (digest)=" in labels["select"]
+
+
+def test_a_run_with_something_unknown_is_nobody_elses(tmp_path):
+    lock = threading.Lock()
+
+    def loss(outputs, targets):
+        with lock:
+            return nn.functional.cross_entropy(outputs, targets)
+
+    for name in ("a", "b"):
+        play(tmp_path / name, loss=loss)
+    assert Fingerprint.read(tmp_path / "a").parts["loss"] == UNKNOWN
+    found = compare([tmp_path, tmp_path / "a"])
+    assert sorted(run.path.name for group in found.groups for run in group.runs) == ["a", "b"]
+
+
+def test_seeds_are_still_one_group(tmp_path):
+    for seed in (1, 2):
+        play(tmp_path / str(seed), settings={"seed": seed}, test=None)
+    assert [group.seeds for group in compare([tmp_path]).groups] == ["1, 2"]
+
+
+@pytest.fixture
+def broken(tmp_path) -> Path:
+    with pytest.raises(PowerError):
+        play(tmp_path / "run", watch=stop)
+    return tmp_path / "run"
+
+
+MINE = {**OWN, "method": Method("mine", select=Some())}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"loss": softer}, "loss: "),
+        ({"metric": hits}, "metric: "),
+        ({"data": (X, Y[::-1].copy())}, "data: "),
+        ({"test": (X, 1 - Y)}, "data: "),
+        ({"model": lambda: nn.Sequential(nn.Linear(4, 2), nn.Identity())}, "model: "),
+        ({"method": Method("mine", select=Some((0, 1, 5)))}, r"method\.select: "),
+    ],
+    ids=["loss", "metric", "labels", "test", "model", "field"],
+)
+def test_a_run_does_not_go_on_as_another_and_says_what_differs(broken, changes, named):
+    before = {path: path.read_bytes() for path in broken.rglob("*") if path.is_file()}
+    with pytest.raises(HeteroSelectError, match=rf"is of another experiment \(.*{named}"):
+        heteroselect.resume(broken, **{**MINE, **changes})
+    assert {path: path.read_bytes() for path in broken.rglob("*") if path.is_file()} == before
+    assert heteroselect.resume(broken, **MINE).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        (("rounds",), 9, "rounds: 4 → 9"),
+        (("method", "rate", "start"), 0.5, r"method\.rate\.start: 0\.05 → 0\.5"),
+        (("world", "bandwidth_max_mbps"), 50.0, r"world\.bandwidth_max_mbps: 5\.0 → 50\.0"),
+    ],
+)
+def test_an_edited_config_is_refused_with_both_values(broken, key, value, named):
+    edit(broken, key, value)
+    with pytest.raises(HeteroSelectError, match=named):
+        heteroselect.resume(broken, **MINE)
+
+
+def edit(folder: Path, key: tuple[str, ...], value: object) -> None:
+    config = read_toml(folder / "config.toml")
+    table = config
+    for step in key[:-1]:
+        table = table[step]
+    table[key[-1]] = value
+    (folder / "config.toml").write_text(tomli_w.dumps(config))
+
+
+def test_what_decides_nothing_may_be_edited(broken):
+    edit(broken, ("simulate", "checkpoint_rounds"), 2)
+    assert heteroselect.resume(broken, **MINE).status == "finished"
+
+
+def test_a_finished_run_whose_config_was_edited_is_not_reported(tmp_path):
+    play(tmp_path / "a")
+    edit(tmp_path / "a", ("selected",), 3)
+    with pytest.raises(HeteroSelectError, match=r"was changed since the run began \(selected: 2 → 3\)"):
+        compare([tmp_path / "a"])
+    with pytest.raises(HeteroSelectError, match="selected: 2 → 3"):
+        heteroselect.resume(tmp_path / "a", **MINE)
+
+
+def test_a_fingerprint_that_was_changed_or_taken_away_is_found(broken):
+    file = broken / "fingerprint.json"
+    whole = file.read_text()
+    content = json.loads(whole)
+    content["settings"]["rounds"] = 9
+    file.write_text(json.dumps(content))
+    edit(broken, ("rounds",), 9)
+    with pytest.raises(HeteroSelectError, match=r"fingerprint\.json: .* is damaged"):
+        heteroselect.resume(broken, **MINE)
+    file.unlink()
+    with pytest.raises(HeteroSelectError, match="not what the run was begun with"):
+        heteroselect.resume(broken, **MINE)
+
+
+def test_a_folder_from_before_there_were_fingerprints_goes_on(broken, tmp_path):
+    """As version 0.2.0 wrote it: without the file, and without its digest in the checkpoints."""
+    (broken / "fingerprint.json").unlink()
+    for manifest in (broken / "checkpoint").glob("manifest-*"):
+        content = json.loads(json.loads(manifest.read_text())["content"])
+        content["facts"] = {key: content["facts"][key] for key in ("seconds", "origin")}
+        text = json.dumps(content)
+        import hashlib
+
+        manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": text}))
+    seen: list[int] = []
+    resumed = heteroselect.resume(broken, **MINE, watch=lambda line: seen.append(line["round"]))
+    assert seen[0] > 1
+    assert resumed.model_sha256 == play(tmp_path / "whole").model_sha256
+    assert resumed.summary["fingerprint"] is None
+    with pytest.raises(HeteroSelectError, match="of another experiment"):
+        heteroselect.resume(_reopened(broken), **{**MINE, "model": lambda: nn.Linear(4, 3)})
+
+
+def _reopened(folder: Path) -> Path:
+    with pytest.raises(PowerError):
+        play(folder.parent / "again", watch=stop)
+    return folder.parent / "again"
+
+
+def test_more_rounds_are_asked_for_and_the_schedules_are_named(broken, tmp_path):
+    said: list[str] = []
+    with pytest.raises(HeteroSelectError, match="--rounds: allowed are more than the 4"):
+        heteroselect.resume(broken, rounds=4, **MINE)
+    result = heteroselect.resume(broken, rounds=6, warn=said.append, **MINE)
+    assert (result.rounds_run, result.config.rounds) == (6, 6)
+    assert read_toml(broken / "config.toml")["rounds"] == 6
+    assert len(said) == 1
+    assert "from round 3 on the run goes by 6 rounds instead of 4" in said[0]
+    assert "rate shared" in said[0]
+    assert Fingerprint.read(broken).extended == ({"after": 2, "from": 4, "to": 6},)
+    play(tmp_path / "six", settings={"rounds": 6})
+    found = compare([tmp_path])
+    assert len(found.groups) == 2, "it is not the run that six rounds give"
+    with pytest.raises(HeteroSelectError, match="has finished"):
+        heteroselect.resume(broken, rounds=8, **MINE)
+
+
+def test_a_run_that_was_given_more_rounds_is_resumed_again(broken):
+    with pytest.raises(PowerError):
+        heteroselect.resume(broken, rounds=6, warn=lambda _: None, watch=stop, **MINE)
+    assert heteroselect.resume(broken, **MINE).rounds_run == 6
+
+
+def test_parts_that_ask_for_the_total_are_named():
+    assert horizon(heteroselect.Method()) == ["rate shared"]
+    found = horizon(heteroselect.Method("a", select=Some()))
+    assert found == ["rate shared"]
+
+
+STUDY = """
+preset = "mnist"
+[settings]
+clients = 6
+selected = 2
+rounds = 2
+data.name = "points.npz"
+data.partition = "iid"
+method.train.steps = 2
+[[row]]
+method = "fedavg"
+"""
+
+
+@pytest.fixture
+def points(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    np.savez(tmp_path / "points.npz", x=X, y=Y)
+    (tmp_path / "s.toml").write_text(STUDY)
+    return tmp_path
+
+
+def test_a_study_takes_a_run_of_another_only_if_data_and_versions_are_the_same(points):
+    (cell,) = plan(read(points / "s.toml"), points / "one").cells
+    grid.play_cell(cell, threads=1)
+    assert plan(read(points / "s.toml"), points / "two").cells[0].path == cell.path
+    np.savez(points / "points.npz", x=X, y=1 - Y)
+    assert plan(read(points / "s.toml"), points / "two").cells[0].path == points / "two" / "fedavg" / "seed-42"
+    with pytest.raises(HeteroSelectError, match=r"holds another run \(data: "):
+        plan(read(points / "s.toml"), points / "one")
+    with pytest.raises(HeteroSelectError, match=r"holds another run \(data: "):
+        grid.grid(STUDY_SETTINGS, ["fedavg"], [42], {"world.charge": "everything"}, points / "one")
+
+
+STUDY_SETTINGS = {
+    **{"clients": 6, "selected": 2, "rounds": 2, "data.name": "points.npz", "data.partition": "iid"},
+    "method.train.steps": 2,
+}
+
+
+def test_a_study_that_was_edited_does_not_take_its_old_runs(points):
+    (cell,) = plan(read(points / "s.toml"), points / "one").cells
+    grid.play_cell(cell, threads=1)
+    (points / "s.toml").write_text(STUDY.replace("rounds = 2", "rounds = 3"))
+    with pytest.raises(HeteroSelectError, match="holds a run with other settings"):
+        plan(read(points / "s.toml"), points / "one")
+
+
+def test_the_summary_has_the_digest_and_equal_runs_have_equal_ones(tmp_path):
+    a, b = play(tmp_path / "a"), play(tmp_path / "b", settings={"simulate.store": "disk"})
+    assert a.summary["fingerprint"] == b.summary["fingerprint"] == read_summary(tmp_path / "a")["fingerprint"]
+    assert read_rounds(tmp_path / "a") == read_rounds(tmp_path / "b")
+    assert play(tmp_path / "c", settings={"seed": 1}).summary["fingerprint"] != a.summary["fingerprint"]
+
+
+# The digest of single things.
+
+
+def scaled(factor: float) -> Any:
+    def loss(outputs, targets):
+        return factor * nn.functional.cross_entropy(outputs, targets)
+
+    return loss
+
+
+class Held:
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def loss(self, outputs, targets):
+        return self.values
+
+
+def different(*things: Any) -> bool:
+    found = [digest_of(one) for one in things]
+    return UNKNOWN not in found and len(set(found)) == len(found)
+
+
+def test_what_differs_has_another_digest():
+    assert different(scaled(1.0), scaled(2.0)), "what a function closes over"
+    assert different(*(lambda x: x + 1, lambda x: x + 2)), "constants, though they stand in one line"  # fmt: skip
+    assert different(functools.partial(pow, 2), functools.partial(pow, 3))
+    assert different(Held([1]), Held([2]), Held((1,)), Held({"a": 1}), Held(np.ones(1)), Held(torch.ones(1)))
+    assert different(Held(1).loss, Held(2).loss)
+    assert different(nn.CrossEntropyLoss(), nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0])))
+    assert different(nn.Dropout(0.1), nn.Dropout(0.2), nn.Identity())
+    assert different(np.zeros(2), np.zeros((2, 1)), np.zeros(2, np.float32))
+
+
+def test_a_global_that_a_function_names_counts(monkeypatch):
+    def loss(outputs, targets):
+        return outputs * SCALE
+
+    before = digest_of(loss)
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert different(before) and before != digest_of(loss)  # noqa: PT018
+
+
+SCALE = 2.0
+
+
+def test_what_is_equal_has_the_same_digest():
+    assert digest_of(scaled(2.0)) == digest_of(scaled(2.0)) != UNKNOWN
+    assert digest_of(Held({3, 1, 2})) == digest_of(Held({2, 3, 1})) != UNKNOWN
+    first, second = nn.Linear(3, 2), nn.Linear(3, 2)
+    assert digest_of(first, weights=False) == digest_of(second, weights=False) != UNKNOWN
+    assert different(first, second)
+    ring: list[Any] = []
+    ring.append(ring)
+    assert digest_of(ring) == digest_of(ring) != UNKNOWN
+
+
+@pytest.mark.parametrize("thing", [threading.Lock(), object(), iter([]), np.random.default_rng(0), Held(object())])
+def test_what_cannot_be_told_is_unknown(thing):
+    assert digest_of(thing) == UNKNOWN

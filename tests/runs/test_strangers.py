@@ -1,0 +1,254 @@
+"""A run folder may come from anybody: nothing outside it is changed, and nothing in it is believed unseen."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import heteroselect
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from heteroselect.report import curves
+from heteroselect.report.load import compare
+from heteroselect.runs import table
+from heteroselect.runs.folder import locked, read_rounds
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
+SMALL = {
+    **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
+    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+}
+
+
+class PowerError(Exception):
+    """The run is stopped from within, as if the power had failed."""
+
+
+def stop(line: dict[str, Any]) -> None:
+    if line["round"] == 3:
+        raise PowerError
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    np.savez(tmp_path / "points.npz", x=X, y=Y)
+    return tmp_path
+
+
+def broken_off(out: Path, **settings: Any) -> Path:
+    with pytest.raises(PowerError):
+        heteroselect.run("mnist", method="fedavg", settings={**SMALL, **settings}, out=out, watch=stop)
+    return out
+
+
+@pytest.fixture
+def precious(here: Path) -> Path:
+    """A folder outside that nobody may touch, with names in it that a run would write."""
+    folder = here / "precious"
+    folder.mkdir()
+    names = ("thesis.txt", "server-000001.safetensors", "manifest-000001.json", "0-residual.npy")
+    for name in names:
+        (folder / name).write_text("mine")
+    return folder
+
+
+def as_it_was(folder: Path) -> bool:
+    return len(list(folder.iterdir())) == 4 and all(file.read_text() == "mine" for file in folder.iterdir())
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "store", "flower", "memory"])
+def test_a_folder_that_is_a_link_is_refused_and_its_target_is_left_alone(here: Path, precious: Path, name: str) -> None:
+    out = broken_off(here / "run")
+    if (out / name).exists():
+        (out / name).rename(here / "moved")
+    (out / name).symlink_to(precious)
+    with pytest.raises(HeteroSelectError, match=f"{name} is a link"):
+        heteroselect.resume(out)
+    assert as_it_was(precious)
+
+
+@pytest.mark.parametrize("name", ["rounds.jsonl", ".summary.json.partial", "model.safetensors", "checkpoint/x"])
+def test_a_file_that_is_a_link_is_refused(here: Path, precious: Path, name: str) -> None:
+    out = broken_off(here / "run")
+    (out / name).unlink(missing_ok=True)
+    (out / name).symlink_to(precious / "thesis.txt")
+    with pytest.raises(HeteroSelectError, match="is a link"):
+        heteroselect.resume(out)
+    assert as_it_was(precious)
+
+
+def test_a_link_in_the_place_of_a_part_of_a_file_is_not_written_through(here: Path, precious: Path) -> None:
+    out = here / "run"
+    out.mkdir()
+    for name in (".config.toml.partial", ".summary.json.partial", ".fingerprint.json.partial"):
+        (out / name).symlink_to(precious / "thesis.txt")
+    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    assert as_it_was(precious)
+    assert json.loads((out / "summary.json").read_text())["status"] == "finished"
+
+
+def test_a_finished_run_with_a_link_is_not_tidied_up(here: Path, precious: Path) -> None:
+    out = here / "run"
+    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    (out / "checkpoint").symlink_to(precious)
+    with pytest.raises(HeteroSelectError, match="checkpoint is a link"):
+        heteroselect.resume(out)
+    assert as_it_was(precious)
+
+
+def test_only_what_was_written_is_removed(here: Path) -> None:
+    out = broken_off(here / "run", **{"simulate.store": "disk"})
+    for name in ("checkpoint/notes.txt", "store/notes.txt"):
+        (out / name).write_text("mine")
+    assert heteroselect.resume(out).status == "finished"
+    assert [file.relative_to(out).as_posix() for file in sorted(out.rglob("notes.txt"))] == [
+        "checkpoint/notes.txt",
+        "store/notes.txt",
+    ]
+    assert len(list((out / "checkpoint").iterdir())) == len(list((out / "store").iterdir())) == 1
+
+
+def test_a_folder_that_is_itself_reached_by_a_link_is_fine(here: Path) -> None:
+    out = broken_off(here / "run")
+    (here / "link").symlink_to(out)
+    assert heteroselect.resume(here / "link").status == "finished"
+
+
+def polished(out: Path, round: int) -> None:
+    """Change the accuracy of a round in the log."""
+    lines = [json.loads(text) for text in (out / "rounds.jsonl").read_text().splitlines()]
+    lines[round - 1]["accuracy"] = 0.999
+    (out / "rounds.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_an_edited_line_does_not_enter_the_summary(here: Path) -> None:
+    straight = heteroselect.run("mnist", method="fedavg", settings=SMALL, out=here / "straight")
+    out, warned = broken_off(here / "run"), []
+    polished(out, 2)  # the checkpoint after round 1 still fits
+    resumed = heteroselect.resume(out, warn=warned.append)
+    assert ["round 2 is damaged" in text and "not those that were played" in text for text in warned] == [True]
+    assert resumed.peak_accuracy == straight.peak_accuracy < 0.999
+    assert read_rounds(out) == straight.rounds
+    assert resumed.summary["rounds_sha256"] == straight.summary["rounds_sha256"]
+
+
+def test_an_edited_line_of_a_finished_run_is_neither_shown_nor_reported(here: Path) -> None:
+    out = here / "run"
+    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    polished(out, 4)
+    for read in (lambda: compare([out]), lambda: read_rounds(out), lambda: heteroselect.resume(out)):
+        with pytest.raises(HeteroSelectError, match="its lines are not those of the run"):
+            read()
+
+
+def test_of_two_runs_in_one_place_the_second_writes_nothing(here: Path) -> None:
+    """It may have found the folder empty before the first wrote into it; the first holds the lock."""
+    out = here / "run"
+    out.mkdir()
+    with locked(out), pytest.raises(HeteroSelectError, match="--out: another process is at work"):
+        heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    assert list(out.iterdir()) == []
+
+
+DEEP = 100_000
+
+
+def signed(content: object) -> str:
+    """A manifest whose digest is right."""
+    text = json.dumps(content)
+    return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": text})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.toml", "a = " + "[" * DEEP + "]" * DEEP),
+        ("config.toml", "[" + ".".join("a" * 500) + "]\nb = 1"),
+        ("summary.json", "[" * DEEP + "]" * DEEP),
+        ("summary.json", '{"a":' * 500 + "1" + "}" * 500),
+        ("rounds.jsonl", "[" * DEEP + "]" * DEEP + "\n"),
+        ("fingerprint.json", "[" * DEEP + "]" * DEEP),
+        ("summary.json", " " * 5_000_000 + "{}"),
+        ("rounds.jsonl", " " * 9_000_000),
+    ],
+)
+def test_what_is_nested_without_end_or_far_too_long_is_one_sentence(here: Path, name: str, content: str) -> None:
+    out = here / "run"
+    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    (out / name).write_text(content)
+    with pytest.raises(HeteroSelectError, match="damaged") as caught:
+        compare([out])
+    assert name in str(caught.value)
+    with pytest.raises(HeteroSelectError):
+        CliRunner().invoke(app, ["show", str(out)], catch_exceptions=False)
+    if name in ("config.toml", "fingerprint.json"):
+        with pytest.raises(HeteroSelectError):
+            heteroselect.resume(out)
+
+
+def test_a_log_that_is_far_too_long_is_refused_before_it_is_read(here: Path) -> None:
+    out = here / "run"
+    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    with (out / "rounds.jsonl").open("ab") as log:
+        log.truncate(100_000_000)  # without taking room on the disk
+    with pytest.raises(HeteroSelectError, match="has 100,000,000 bytes, and 64,000,000 are allowed"):
+        compare([out])
+
+
+def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(here: Path) -> None:
+    out = here / "run"
+    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    (out / "summary.json").unlink()
+    os.mkfifo(out / "summary.json")
+    with pytest.raises(HeteroSelectError, match="has not finished"):
+        compare([out])
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * DEEP, "{}", "[]", '{"sha256": "", "content": 3}', signed({"version": 3}), signed({})]
+)
+def test_a_manifest_that_cannot_be_read_does_not_keep_from_the_older_checkpoint(here: Path, content: str) -> None:
+    out, warned, seen = broken_off(here / "run"), [], []
+    (out / "checkpoint" / "manifest-000002.json").write_text(content)
+    heteroselect.resume(out, warn=warned.append, watch=lambda line: seen.append(line["round"]))
+    assert ["round 2 is damaged" in text for text in warned] == [True]
+    assert seen == [2, 3, 4]
+
+
+def test_names_of_checkpoints_that_are_none_are_passed_over(here: Path) -> None:
+    out = broken_off(here / "run")
+    for name in ("manifest-²²²²²².json", "manifest-x.json", "manifest-1.json", "manifest-" + "9" * 200 + ".json"):
+        (out / "checkpoint" / name).write_text("{}")
+    assert heteroselect.resume(out).status == "finished"
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(here: Path) -> None:
+    out = here / "run"
+    heteroselect.run("mnist", method=heteroselect.Method("[/x]"), settings=SMALL, out=out)
+    assert "[/x] on points.npz" in CliRunner().invoke(app, ["show", str(out)], catch_exceptions=False).output
+    found = CliRunner().invoke(app, ["reclock", str(out)], catch_exceptions=False)
+    assert "[/x]" in found.output
+
+
+def test_a_page_of_many_rounds_is_thinned() -> None:
+    lines = [{"round": t, "accuracy": 0.5, "selected": [0]} for t in range(1, 20_001)]
+    assert len(curves.thinned(lines, 100)) == 10_000
+    assert curves.thinned(lines[:100], 100) == lines[:100]
+    band = curves.band([curves.accuracy(lines)])
+    assert len(band.x) == curves.LONGEST
+    assert (band.x[0], band.x[-1]) == (1, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [("=1+1", "'=1+1"), ("@a", "'@a"), ("-x", "'-x"), ("+x", "'+x"), ("a", "a"), (-0.5, -0.5), (None, None)],
+)
+def test_a_cell_is_no_formula(cell: object, shown: object) -> None:
+    assert table._as_text(cell) == shown
