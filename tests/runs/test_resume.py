@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -386,3 +387,17 @@ def _busy(out: Path) -> bool:
         return False
     manifests = [stamp for name, stamp in files.items() if name.startswith("manifest")]
     return bool(files) and max(files.values()) > max(manifests, default=0)
+
+
+def test_a_run_that_is_older_than_a_setting_or_a_role_can_be_resumed(tmp_path: Path) -> None:
+    """What is newer than the run has its default: its config.toml does not name it."""
+    path = tmp_path / "older"
+    settings = {"seed": 1, "rounds": 2, "clients": 4, "selected": 2, "method.train.steps": 1}
+    first = heteroselect.run("mnist", method="heteroselect", settings=settings, out=path)
+    text = (path / "config.toml").read_text()
+    older = re.sub(r"\n\[method\.average\]\n[^\[]*", "\n", text).replace("ceiling = 1.0\n", "")
+    assert "average]" not in older
+    assert len(older) < len(text) - 40
+    (path / "config.toml").write_text(older)
+    (path / "fingerprint.json").unlink()
+    assert heteroselect.resume(path).model_sha256 == first.model_sha256
