@@ -75,11 +75,11 @@ def test_looking_ahead_may_show_the_model_behind():
         state, step = part.step(state, np.array([aggregate], np.float32))
         ahead = ahead + step
         assert part.shown(state, ahead).tolist() == [expected]
-        assert LookAhead(0.5, 2.0).shown(state, ahead) is ahead
+        assert LookAhead(0.5, 2.0, show="ahead").shown(state, ahead) is ahead
 
 
 def test_feddyn_may_show_the_mean_of_the_models_that_were_sent():
-    method = replace(FEDDYN, name="mine", train=replace(FEDDYN.train, show="mean"))
+    method = replace(FEDDYN, name="mine", train=replace(FEDDYN.train, alpha=0.1, show="mean"))
     played = servers(method, model=linear)
     for before, one in pairwise(played):
         state = one.server.state
@@ -88,7 +88,7 @@ def test_feddyn_may_show_the_mean_of_the_models_that_were_sent():
         change = before.server.state["train"]["correction"] - h  # α·(m/K)·Δ̄ with 3 of 6 clients
         mean = moved + change / (0.1 * 0.5)
         np.testing.assert_allclose(shown(method, state, one.server.weights).vector, mean, rtol=1e-3, atol=1e-5)
-    assert FedDyn().shown(played[-1].server.state["train"], moved) is moved
+    assert FedDyn(show="model").shown(played[-1].server.state["train"], moved) is moved
 
 
 def test_an_average_of_what_is_shown():

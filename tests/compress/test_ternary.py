@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compressing import assert_same, normal, scene
-from heteroselect.compress import wire
+from heteroselect.compress import Drive, wire
 from heteroselect.compress.codecs.ternary import Order
 from heteroselect.compress.rotation import Rotation, _signs
 from heteroselect.compress.ternary import FEWEST, Ternary, by_energy, cost, equally
@@ -222,3 +222,14 @@ def test_positions_sorted_by_class_find_their_way_back() -> None:
     assert order.segments() == [256, 768]
     assert order.places(np.array([0, 255, 256, 512, 767])).tolist() == [256, 511, 0, 512, 767]
     assert order.full.tolist() == list(range(768, 800))
+
+
+def test_it_knows_how_far_off_it_is() -> None:
+    """The figures of the table in the module's first lines, worked out for an endless normal vector."""
+    part = Ternary(exponent=16)
+    for bits, expected in ((1.0, 0.534), (0.5, 1.61), (0.25, 3.75), (0.1, 9.93)):
+        assert part.variance(bits) == pytest.approx(expected, rel=0.01)
+        assert part.variance(bits) < Drive().variance(bits)
+    falling = np.array([part.variance(bits) for bits in np.linspace(0.05, 1, 100)])
+    assert (np.diff(falling) < 0).all()
+    assert (np.diff(falling, 2) > -1e-6).all(), "it is convex"

@@ -43,8 +43,8 @@ class LookAhead:
     is Nesterov's). Their penalty on leaving the starting point is the solver's proximal term.
 
     M ← λM + Δ̄, w ← w + rate·M. The model here is the point that is sent out, z = w + rate·λM, which moves by
-    rate·(Δ̄ + λM) with the new M: nothing else has to be sent. Evaluated is z, or with `show` "model" w = z − rate·λM,
-    as in the paper.
+    rate·(Δ̄ + λM) with the new M: nothing else has to be sent. Evaluated is w = z − rate·λM, as in the paper,
+    or with `show` "ahead" z.
     """
 
     kind: ClassVar[str] = "look-ahead"
@@ -57,7 +57,7 @@ class LookAhead:
         tune=(0.1, 0.95, "linear"),
     )
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
-    show: Literal["ahead", "model"] = setting("ahead", "what is evaluated: where clients start from, or w behind it")
+    show: Literal["ahead", "model"] = setting("model", "what is evaluated: w, or where clients start from ahead of it")
 
     def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
         momentum = _carried(state, self.momentum, aggregate)

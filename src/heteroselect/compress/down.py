@@ -18,13 +18,14 @@ from heteroselect.arrays import Counts
 from heteroselect.compress.drive import Drive
 from heteroselect.compress.scene import Scene, promises
 from heteroselect.compress.stc import STC
+from heteroselect.compress.ternary import Ternary
 from heteroselect.compress.topk import TopK
 from heteroselect.compress.update import Values
 from heteroselect.part import setting
 from heteroselect.state import Kept
 from heteroselect.trail import Trail
 
-_CODERS: dict[str, Any] = {"drive": Drive(), "stc": STC(), "topk": TopK()}
+_CODERS: dict[str, Any] = {"drive": Drive(), "ternary": Ternary(), "stc": STC(), "topk": TopK()}
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,18 @@ class CodedSteps:
     """Clients fetch the coded steps since the model that they have, or the whole model where that is smaller. The
     initial model follows from the seed and costs nothing.
 
-    An unbiased coder (drive) needs no memory. With a biased one (stc, topk) the server remembers what was lost, e, and
-    codes step + e. Either way what a coder does to a step is done to everybody's model: there is no mean over clients
-    to take its noise away, as on the way up. The server keeps payloads of less than one model in all: beyond that
-    nobody would fetch them.
+    An unbiased coder (drive, ternary) needs no memory. With a biased one (stc, topk) the server remembers what was
+    lost, e, and codes step + e. Either way what a coder does to a step is done to everybody's model: there is no mean
+    over clients to take its noise away, as on the way up. The server keeps payloads of less than one model in all:
+    beyond that nobody would fetch them.
     """
 
     kind: ClassVar[str] = "steps"
 
-    coder: Literal["drive", "stc", "topk"] = setting("drive", "the compressor that codes the server's steps")
-    density: float = setting(1.0, "the share of the coordinates (with drive, of the signs) that is sent", gt=0, le=1)
+    coder: Literal["drive", "ternary", "stc", "topk"] = setting("drive", "the compressor that codes the server's steps")
+    density: float = setting(
+        1.0, "share of the coordinates (drive: of the signs; ternary: bits per coordinate) that is sent", gt=0, le=1
+    )
     storage: bool = setting(True, "clients keep the model between rounds; without it everybody fetches all of it")
 
     def code(

@@ -57,11 +57,16 @@ class Ternary:
     unbiased: ClassVar[bool] = True
     own_values: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": FORGETS}
+    wire_bits: ClassVar[float] = 1.0
 
     exponent: int = setting(14, "blocks of 2 to the power of this are rotated", ge=SMALLEST, le=LARGEST)
     spread: Literal["equal", "energy"] = setting(
         "equal", "give each block the same bits per coordinate, or more to those that moved more"
     )
+
+    def variance(self, density: float) -> float:
+        """E‖x̂ − x‖²/‖x‖² at θ bits per coordinate, of blocks that get equal bits."""
+        return _error(1 << self.exponent, density)
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         finite(v)
@@ -138,7 +143,17 @@ def by_energy(blocks: Positions, energies: Reals, bits: float) -> Positions:
 
 
 @lru_cache(maxsize=4096)
-def cost(block: int, kept: int) -> tuple[float, float]:
+def _error(block: int, density: float) -> float:
+    """What `cost` says of the share that a block keeps for this many bits per coordinate."""
+    low, high = float(FEWEST), float(block * HALF >> 16)
+    for _ in range(50):
+        kept = (low + high) / 2
+        low, high = (kept, high) if cost(block, kept)[0] <= density * block else (low, kept)
+    return cost(block, low)[1]
+
+
+@lru_cache(maxsize=4096)
+def cost(block: int, kept: float) -> tuple[float, float]:
     """The bits that so many of a block take, and their expected squared error over the block's energy: a normal
     coordinate is kept where it is beyond t, with P(|y| > t) = p, and E|y|1{|y| > t} = 2φ(t), so that the error is
     p/(2φ(t))² − 1. Rounded, so that no machine's logarithm decides on a bit."""

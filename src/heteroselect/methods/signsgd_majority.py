@@ -12,5 +12,5 @@ ENTRY = Entry(
     Method("signsgd-majority", compress=Sign("step"), weigh=Equal(), server=Majority(rate=0.01)),
     summary="each coordinate goes one fixed step the way most clients want it to",
     paper='Bernstein, Zhao, Azizzadenesheli, Anandkumar, "signSGD with majority vote is communication efficient and fault tolerant", ICLR 2019',
-    leaves_out="one bit downwards: the model goes down as it is",
+    leaves_out="one bit downwards, which method.down.kind=steps with coder stc (all signs, one length) adds",
 )

@@ -30,7 +30,7 @@ class FedDyn(Local):
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(10.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
     show: Literal["model", "mean"] = setting(
-        "model", "what is evaluated: w, or the mean of the cohort's models, w + h/α"
+        "mean", "what is evaluated: w, or the mean of the cohort's models, w + h/α"
     )
 
     @property
