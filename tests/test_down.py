@@ -221,7 +221,8 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path, coder):
         if line["round"] == 3:
             raise KeyboardInterrupt
 
-    heteroselect.run("mnist", settings=settings, out=tmp_path / "cut", watch=stop)
+    with pytest.raises(KeyboardInterrupt):
+        heteroselect.run("mnist", settings=settings, out=tmp_path / "cut", watch=stop)
     resumed = heteroselect.resume(tmp_path / "cut")
     assert resumed.model_sha256 == whole.model_sha256
     assert resumed.rounds == whole.rounds

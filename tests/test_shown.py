@@ -148,7 +148,8 @@ def test_a_run_saves_what_it_shows_and_goes_on_to_the_same_bits(tmp_path, model)
         if line["round"] == 3:
             raise KeyboardInterrupt
 
-    heteroselect.run(config, method="fedavg", settings=settings, out=tmp_path / "cut", watch=stop, **own)
+    with pytest.raises(KeyboardInterrupt):
+        heteroselect.run(config, method="fedavg", settings=settings, out=tmp_path / "cut", watch=stop, **own)
     resumed = heteroselect.resume(tmp_path / "cut", **own)
     assert resumed.model_sha256 == whole.model_sha256
     assert resumed.rounds == whole.rounds
