@@ -15,7 +15,7 @@ help:
 	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures, then make results;"
 	@echo "              LOGS=DIR draws the authors' logs in that folder beside ours"
 	@echo "make results  rewrite docs/results.md and the README's tables from what the studies left"
-	@echo "make compare  play ten methods with three seeds each under one clock and rewrite docs/results/compare (7 minutes)"
+	@echo "make compare  play ten methods with five seeds each under one clock and rewrite docs/results/compare (a quarter of an hour)"
 	@echo "make cross    play five selectors with five compressors, five seeds each, and rewrite docs/results/cross (125 runs)"
 	@echo "make tune     tune the methods of make compare with 12 trials each, into tuned/mnist, then compare them tuned (half an hour and more)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"

@@ -10,9 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from compare_methods import METHODS, ROOT
+from compare_methods import METHODS, ROOT, SEEDS
 
-SEEDS = "42,43,44"
 COMPARED = ("compare.md", "compare.csv", "compare.json", "report.html")
 
 

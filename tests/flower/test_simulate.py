@@ -48,6 +48,7 @@ def test_the_same_selection_payloads_and_model_as_the_simulator(tmp_path: Path, 
     assert [line["troubles"] for line in noted] == [[], [], []]
     assert sorted(path.name for path in out.iterdir()) == [
         "config.toml",
+        "fingerprint.json",
         "flower.json",
         "flower.jsonl",
         "model.safetensors",

@@ -14,6 +14,7 @@ import heteroselect
 from heteroselect import methods
 from heteroselect.kinds import KINDS
 from heteroselect.runs.experiment import prepare
+from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.folder import CONFIG, MODEL, ROUNDS, SUMMARY
 from heteroselect.runs.loop import play
 from heteroselect.settings.config import load
@@ -51,7 +52,7 @@ class Noisy(nn.Module):
 def test_the_folder_holds_what_the_result_says(tmp_path):
     result = small_run(out=tmp_path / "run")
     folder = tmp_path / "run"
-    assert {path.name for path in folder.iterdir()} == {CONFIG, ROUNDS, SUMMARY, MODEL}
+    assert {path.name for path in folder.iterdir()} == {CONFIG, ROUNDS, SUMMARY, MODEL, FINGERPRINT}
     assert json.loads((folder / SUMMARY).read_text()) == result.summary
     lines = [json.loads(line) for line in (folder / ROUNDS).read_text().splitlines()]
     assert lines == result.rounds

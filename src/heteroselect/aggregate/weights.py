@@ -98,7 +98,7 @@ class ByShare:
 def _capped(weights: Reals, ceiling: float) -> Reals:
     """None above the ceiling, or above 1/n where that is more; the others keep their ratios as far as they can.
 
-    >>> _capped(np.array([0.7, 0.2, 0.1]), 0.4).tolist()
+    >>> _capped(np.array([0.7, 0.2, 0.1]), 0.4).round(9).tolist()
     [0.4, 0.4, 0.2]
     """
     ceiling = max(ceiling, 1 / max(1, len(weights)))

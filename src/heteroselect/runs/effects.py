@@ -51,9 +51,9 @@ def decompose(values: Floats, generator: np.random.Generator | None = None) -> E
     every pair has are used; None where there is no such seed, or where the pairs cannot tell all levels apart.
 
     >>> found = decompose(np.array([[[1.0], [2.0]], [[3.0], [8.0]]]))
-    >>> found.grand.value, [one.value for one in found.rows], [one.value for one in found.columns]
-    (3.5, [-2.0, 2.0], [-1.5, 1.5])
-    >>> found.residuals.tolist(), found.interaction.value
+    >>> found.grand.value, [round(one.value, 9) for one in (*found.rows, *found.columns)]
+    (3.5, [-2.0, 2.0, -1.5, 1.5])
+    >>> found.residuals.round(9).tolist(), round(found.interaction.value, 9)
     ([[1.0, -1.0], [-1.0, 1.0]], 1.0)
     """
     pairs: NDArray[np.bool_] = np.asarray(np.isfinite(values).any(axis=2))

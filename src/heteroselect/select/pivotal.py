@@ -24,7 +24,7 @@ TIES = 1e-7  # of the extent of all places: who stands nearer than this to each 
 def chances(weights: Reals, size: int, floor: float) -> Reals:
     """π_k = clip(λw_k, floor·m/K, 1) with the λ for which they add up to m.
 
-    >>> chances(np.array([0.0, 1.0, 1.0, 8.0]), 2, 0.2).tolist()
+    >>> chances(np.array([0.0, 1.0, 1.0, 8.0]), 2, 0.2).round(9).tolist()
     [0.1, 0.45, 0.45, 1.0]
     """
     clients = len(weights)
