@@ -33,7 +33,11 @@ def test_a_seed_that_never_arrives_counts(values, median, restricted, text) -> N
 
 def test_with_an_even_number_the_median_has_arrived_only_if_both_middle_ones_have() -> None:
     assert Arrivals((1, 3, None, 2), ENDS[:4]).median == 2.5
-    assert Arrivals((1, 3, None, None), ENDS[:4]).median is None
+    found = Arrivals((1.0, 3.0, None, None), ENDS[:4])
+    assert found.median is None
+    # it is (3 + x)/2, and of x nothing is known but that it is more than 100
+    assert found.beyond == 51.5
+    assert found.text == "> 51.5, 2 of 4 arrived"
 
 
 def test_whole_numbers_stay_whole() -> None:
@@ -126,3 +130,11 @@ def test_accuracy_at_equal_bytes_by_hand(budget: float, expected: float | None) 
 )
 def test_a_mean_is_that_of_all_seeds_or_of_none(values: list, unit: str, text: str) -> None:
     assert spread(values, unit) == text
+
+
+def test_many_equal_differences_have_an_interval() -> None:
+    """Their mean is off by a rounding, so that their deviation is not quite zero."""
+    found = interval([0.1] * 21)
+    assert found is not None
+    assert found.low == pytest.approx(0.1)
+    assert found.high == pytest.approx(0.1)

@@ -50,6 +50,19 @@ class Arrivals:
         ends = [end for value, end in zip(self.values, self.ends, strict=True) if value is None]
         return None if not ends or None in ends else min(end for end in ends if end is not None)
 
+    @property
+    def beyond(self) -> float | None:
+        """What the median is later than where it is not known: the median of all seeds if those that are missing had
+        arrived at the end of their runs; None where an end is not known. With an even number of seeds that may lie
+        below all ends.
+
+        >>> Arrivals((5, None), (9, 9)).beyond, Arrivals((None, None, 3), (9, 8, 9)).beyond
+        (7.0, 8)
+        """
+        pairs = zip(self.values, self.ends, strict=True)
+        found = [end if value is None else value for value, end in pairs]
+        return None if None in found else median(one for one in found if one is not None)
+
     def restricted(self, horizon: float) -> float:
         """The mean of min(value, horizon), which needs no value beyond the horizon.
 
@@ -74,7 +87,7 @@ class Arrivals:
         """
         middle, reached = self.median, self.reached
         if middle is None:
-            bound = self.watched
+            bound = self.beyond
             first = "not reached" if bound is None else f"> {number(bound)}"
             return f"{first}, {self.note}" if reached or bound is not None else first
         low, high = (number(one, beside=middle) for one in (min(reached), max(reached)))
@@ -138,7 +151,7 @@ def interval(differences: Sequence[float]) -> Interval | None:
     if count == 1:
         return Interval(mean, None, None, "none", 1)
     error = float(np.std(differences, ddof=1)) / np.sqrt(count)
-    if count < ENOUGH or error == 0:
+    if count < ENOUGH or error <= 1e-12 * abs(mean):  # of equal values no bootstrap has an acceleration
         half = float(stats.t.ppf(0.975, count - 1) * error)
         return Interval(mean, mean - half, mean + half, "Student's t", count)
     drawn = stats.bootstrap((differences,), np.mean, method="BCa", random_state=np.random.default_rng(0))

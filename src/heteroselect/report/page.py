@@ -232,7 +232,7 @@ def _to_target(field: str, found: Arrivals, limit: float | None) -> str:
     """The median, and below it the range, how many arrived, and the restricted mean."""
     middle, reached = found.median, found.reached
     if middle is None:
-        text = shown(field, None) if found.watched is None else f"> {number(found.watched)}"
+        text = shown(field, None) if found.beyond is None else f"> {number(found.beyond)}"
     else:
         text = shown(field, middle)
     low, high = (shown(field, one) for one in (min(reached, default=0), max(reached, default=0)))
