@@ -114,6 +114,24 @@ def test_seeds_are_still_one_group(tmp_path):
     assert [group.seeds for group in compare([tmp_path]).groups] == ["1, 2"]
 
 
+def test_seeds_of_a_list_that_sets_examples_aside_are_one_group(tmp_path):
+    aside = {"data.validation_fraction": 0.2, "data.evaluate": "validation"}
+    parts = [(X[k::6], Y[k::6]) for k in range(6)]
+    for seed in (1, 2):
+        play(tmp_path / str(seed), settings={"seed": seed, **aside}, data=parts, test=None)
+    assert [group.seeds for group in compare([tmp_path]).groups] == ["1, 2"]
+
+
+def test_where_a_file_lies_and_how_a_run_is_saved_make_no_other_experiment(tmp_path):
+    for seed in (1, 2):
+        file = tmp_path / f"place {seed}" / "mine.py"
+        file.parent.mkdir()
+        file.write_text("from heteroselect.select import Uniform\n\nclass Mine(Uniform):\n    kind = 'own:Mine'\n")
+        settings = {"seed": seed, "method.select.kind": f"{file}:Mine", "simulate.checkpoint_rounds": seed}
+        play(tmp_path / "runs" / str(seed), settings=settings, method=None)
+    assert [group.seeds for group in compare([tmp_path / "runs"]).groups] == ["1, 2"]
+
+
 @pytest.fixture
 def broken(tmp_path) -> Path:
     with pytest.raises(PowerError):
@@ -362,6 +380,6 @@ def test_what_is_equal_has_the_same_digest():
     assert digest_of(ring) == digest_of(ring) != UNKNOWN
 
 
-@pytest.mark.parametrize("thing", [threading.Lock(), object(), iter([]), np.random.default_rng(0), Held(object())])
+@pytest.mark.parametrize("thing", [threading.Lock(), object(), iter([]), np.random.default_rng(0), Held(object()), {object()}])
 def test_what_cannot_be_told_is_unknown(thing):
     assert digest_of(thing) == UNKNOWN

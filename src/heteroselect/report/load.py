@@ -9,13 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
-from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
+from heteroselect.runs.fingerprint import Fingerprint, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
-from heteroselect.settings.config import flatten
-
-_IGNORED = ("seed", "data.dir", "paper")
-"""Settings that do not make another experiment."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +204,7 @@ def read(path: Path) -> Run:
 
 def _experiment(run: Run) -> dict[str, Any]:
     """Every setting that makes it another experiment, by dotted name, and what of its fingerprint is no setting."""
-    settings = {key: value for key, value in flatten(run.config).items() if key not in _IGNORED}
+    settings = {key: value for key, value in deciding(run.config).items() if key != "seed"}
     if run.fingerprint is None:
         return settings
     return settings | {

@@ -76,7 +76,7 @@ class _Teller:
         told: list[tuple[type | tuple[type, ...], Callable[[Any], None]]] = [
             (Mapping, lambda one: self._each("mapping", [part for item in one.items() for part in item])),
             ((list, tuple), lambda one: self._each(type(one).__name__, one)),
-            (Set, lambda one: self.say("set", *sorted(digest_of(part) for part in one))),
+            (Set, self._set),
             (Enum, lambda one: self._each("enum", [type(one), one.name])),
             (functools.partial, lambda one: self._each("partial", [one.func, one.args, one.keywords])),
             (MethodType, lambda one: self._each("method", [one.__func__, one.__self__])),
@@ -96,6 +96,13 @@ class _Teller:
         self.say(name, len(parts))
         for part in parts:
             self.tell(part)
+
+    def _set(self, parts: Any) -> None:
+        """In an order of its own; of a set with something unknown in it nothing is known."""
+        digests = sorted(digest_of(part, weights=self.weights) for part in parts)
+        if UNKNOWN in digests:
+            raise _UnknownError
+        self.say("set", *digests)
 
     def _array(self, array: Any) -> None:
         if isinstance(array, Tensor):

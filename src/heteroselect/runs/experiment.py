@@ -16,7 +16,15 @@ from heteroselect.client import Client, Task
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples, Pixels, Source
-from heteroselect.data.federation import Federation, deal, own_federation, own_source, set_aside, set_aside_each
+from heteroselect.data.federation import (
+    Federation,
+    deal,
+    examples,
+    own_federation,
+    own_source,
+    set_aside,
+    set_aside_each,
+)
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, accuracy
 from heteroselect.flat import FlatModel, Loss, Weights
@@ -123,13 +131,17 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any, identify
     own: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own"}), "paper": ()}
     fraction, evaluate = config.data.validation_fraction, config.data.evaluate
     if isinstance(data, list):
+        whole: list[Examples] = []
         if fraction and data:
-            data, held = set_aside_each(data, fraction, streams)
+            whole = [examples(part, f"data[{k}]") for k, part in enumerate(data)]
+            data, held = set_aside_each(whole, fraction, streams)
             test = held if evaluate == "validation" else test
         federation = own_federation(data, test)
         config = _checked(config.model_copy(update=own | {"clients": len(data)}))
         if identify:
-            words = [*(part.sha256 for part in (*federation.clients, federation.test)), federation.pixels]
+            # as it was handed over: what is set aside of it comes from the seed
+            judged = [] if evaluate == "validation" else [federation.test]
+            words = [*(part.sha256 for part in (*(whole or federation.clients), *judged)), federation.pixels]
             federation = replace(federation, sha256=hashlib.sha256(repr(words).encode()).hexdigest())
         return config, federation
     if data is not None:
