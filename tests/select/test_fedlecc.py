@@ -51,6 +51,8 @@ def test_who_has_not_said_its_labels_is_alone():
     reports = {0: {"label1": 1.0}, 1: {"label1": 0.9, "label3": 0.1}, 3: {"label3": 1.0, "loss": 2.0}}
     population = Population.new(np.full(4, 5)).reported_by(reports)
     assert_allclose(label_shares(population), [[1, 0], [0.9, 0.1], [np.nan] * 2, [0, 1]])
+    shuffled = replace(population, reports=dict(reversed(population.reports.items())))  # as after a restart
+    assert_allclose(label_shares(shuffled), label_shares(population))
     here = Situation(Moment(2, 9), np.array([2, 4, 6, 8]), population, 3, default_rng(0))
     # {2, 4} are alike with a mean of .65; 6 has .7 and 8 nothing
     assert FedLECC(reach=0.3).select(np.array([0.3, 1.0, 0.7, 0.0]), here).ids.tolist() == [6, 4, 8]

@@ -47,7 +47,7 @@ class FedLECC:
 
 def label_shares(population: Population) -> Reals:
     """A row per client: which share of its examples has which label; NaN of those who have not said it."""
-    names = [name for name in population.reports if name.startswith(LABEL)]
+    names = sorted(name for name in population.reports if name.startswith(LABEL))  # the sums have one order
     table = np.stack([population.reported(name) for name in names], axis=1) if names else np.empty((len(population), 0))
     known = np.isfinite(table).any(1, keepdims=True)
     return np.where(known & np.isnan(table), 0.0, table)
