@@ -380,6 +380,8 @@ def test_what_is_equal_has_the_same_digest():
     assert digest_of(ring) == digest_of(ring) != UNKNOWN
 
 
-@pytest.mark.parametrize("thing", [threading.Lock(), object(), iter([]), np.random.default_rng(0), Held(object()), {object()}])
+@pytest.mark.parametrize(
+    "thing", [threading.Lock(), object(), iter([]), np.random.default_rng(0), Held(object()), {object()}]
+)
 def test_what_cannot_be_told_is_unknown(thing):
     assert digest_of(thing) == UNKNOWN

@@ -144,7 +144,13 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: list[str], sentence: str)
 
 def test_nobody_elses_files_are_replaced_and_that_is_said_before_anything_is_played(tmp_path: Path) -> None:
     no = "no report"
-    for name, words_ in (("config.toml", "holds a run"), ("compare.md", no), ("report.html", no), ("compare.csv", no)):
+    for name, words_ in (
+        ("config.toml", "holds a run"),
+        ("compare.md", no),
+        ("report.html", no),
+        ("compare.csv", no),
+        ("compare.tex", no),
+    ):
         folder = tmp_path / f"for {name}"
         folder.mkdir()
         (folder / name).write_text("mine")

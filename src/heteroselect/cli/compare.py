@@ -90,7 +90,7 @@ def compare(
     found = None if tuned is None else read_tuned(tuned, chosen, counted)
     cells = grids.grid(preset, chosen, counted, changes, path, found)
     if not (path / "compare.md").exists():
-        for name in ("compare.csv", "compare.json"):
+        for name in ("compare.csv", "compare.json", "compare.tex"):
             refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
     refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
     refuse_others(path / "report.html", "--out", MARK)

@@ -119,8 +119,9 @@ def plan(
                 f"--methods: {name} refuses most of the settings in its ranges; allowed are others."
             )
         contests.append(Contest(name, found, trials))
+    known: dict[Any, str | None] = {}
     for cell in (cell for contest in contests for trial in contest.trials for cell in trial.cells):
-        grids.refuse_another(cell)
+        grids.refuse_another(cell, known)
     return contests
 
 
