@@ -14,8 +14,9 @@ class Population:
     """The server's memory of its clients; what changes it returns a new one.
 
     `losses` are those of the present model, as asked for this round, and NaN where nobody asked; `reports` are the
-    numbers that clients sent with their last upload (and the `seconds` it took them), NaN before it; `counts` and
-    `last_round` tell how often and when a client was selected (0: never); `uploads` are the last updates received.
+    numbers that clients sent with their last upload (beside the `seconds` it took them and its `round`), NaN before it;
+    `counts` and `last_round` tell how often and when a client was selected (0: never); `uploads` are the last updates
+    received.
     """
 
     sizes: Counts
@@ -40,6 +41,13 @@ class Population:
         counts[ids] += 1
         last_round[ids] = round
         return replace(self, counts=counts, last_round=last_round)
+
+    @property
+    def answered(self) -> Counts:
+        """The round that each client's last report and upload are of: it may have been selected again since then, and
+        not have answered. Where that is not known, the round in which it was selected."""
+        known = self.reported("round")
+        return np.where(np.isfinite(known), known, self.last_round).astype(np.int64)
 
     def reported(self, name: str) -> Reals:
         """One number of each client's last report, NaN where there is none."""

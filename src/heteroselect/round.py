@@ -423,7 +423,7 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         part = getattr(method, role)
         if hasattr(part, "learn"):
             state[role] = part.learn(state.get(role, {}), outcome)
-    reports = {k: {**uploads[k].report, "seconds": arrived.took[k]} for k in arrived.updates}
+    reports = {k: {**uploads[k].report, "seconds": arrived.took[k], "round": float(t)} for k in arrived.updates}
     nobody = np.full(len(losses), np.nan)  # losses are of one model, and that has just changed
     population = replace(seen.population, losses=nobody).selected(ids, t).reported_by(reports)
     after = Server(

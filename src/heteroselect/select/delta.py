@@ -85,7 +85,7 @@ def kept(state: Kept, ids: Counts, chances: Reals) -> Kept:
 def participants(population: Population) -> Counts:
     """The places of those of the last round whose update arrived."""
     last = population.last_round.max(initial=0)
-    ids = np.flatnonzero((population.last_round == last) & (last > 0))
+    ids = np.flatnonzero((population.answered == last) & (last > 0))
     return np.array([k for k in ids if int(k) in population.uploads], np.int64)
 
 

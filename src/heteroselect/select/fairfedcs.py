@@ -54,7 +54,8 @@ class FairFedCS:
 
 def agreeing(population: Population, places: Counts) -> NDArray[np.bool_]:
     """Whether each one's upload points the same way as the sum of the others'; not where nothing arrived."""
-    sent = [int(k) for k in places if int(k) in population.uploads]
+    arrived = population.answered == population.last_round  # else the upload is of an earlier round
+    sent = [int(k) for k in places if arrived[k] and int(k) in population.uploads]
     table = inner([population.uploads[k] for k in sent])
     along = dict(zip(sent, table.sum(1) - np.diag(table), strict=True))
     return np.array([k in along and along[k] >= 0 for k in places.tolist()], bool)

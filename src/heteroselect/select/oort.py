@@ -85,7 +85,7 @@ class Oort:
         if np.isnan(utility).all():
             return utility
         # a client long not selected may have changed: L is the round that its utility is from
-        age = np.sqrt(self.bonus * np.log(moment.round) / np.maximum(population.last_round, 1))
+        age = np.sqrt(self.bonus * np.log(moment.round) / np.maximum(population.answered, 1))
         took = population.reported("seconds")
         late = np.maximum(1.0, np.nan_to_num(took / float(state["duration"]), nan=1.0)) if "duration" in state else 1.0
         worth: Reals = (normalised(utility, self.clip) + age) / late**self.penalty
@@ -114,7 +114,7 @@ class Oort:
         if "duration" not in state:
             step = np.array(self.pace or np.nanpercentile(took, 10))
             state = {"duration": step, "step": step, "utility": np.zeros(0)}
-        last = population.last_round == moment.round - 1
+        last = population.answered == moment.round - 1
         past = np.append(state["utility"], np.nansum(utility[last]))[-2 * self.window :]
         duration, step = state["duration"], state["step"]
         if len(past) == 2 * self.window and (moment.round - 1) % self.window == 0:

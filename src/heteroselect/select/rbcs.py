@@ -67,7 +67,8 @@ class RBCSF:
         """With the times of those whose last round is not yet learnt from."""
         took = here.population.reported("seconds")
         waiting = kept["contexts"][:, mine].any(0)
-        done = np.flatnonzero(waiting & np.isfinite(took))
+        answered = here.population.answered == here.population.last_round  # else the time is of an earlier round
+        done = np.flatnonzero(waiting & answered & np.isfinite(took))
         found = {name: array.copy() for name, array in kept.items()}
         context = kept["contexts"][:, mine[done]]
         found["products"][:, mine[done]] += (context[:, None] * context[None]).reshape(FEATURES**2, -1)

@@ -52,7 +52,7 @@ class Reinforced:
         state: dict[str, NDArray[Any]] = {**here.state, "clients": clients, "losses": kept["losses"]}
         mine, population = np.searchsorted(clients, here.ids), here.population
         took, losses = population.reported("seconds"), population.reported("loss")
-        done = (population.last_round == here.moment.round - 1) & np.isfinite(took) & np.isfinite(losses)
+        done = (population.answered == here.moment.round - 1) & np.isfinite(took) & np.isfinite(losses)
         if here.moment.round == 1 or "slope" not in here.state or not done.any():
             return state
         before, now = kept["losses"][mine][done], losses[done]
