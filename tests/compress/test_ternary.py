@@ -14,7 +14,7 @@ from compressing import assert_same, normal, scene
 from heteroselect.compress import Drive, wire
 from heteroselect.compress.codecs.ternary import Order
 from heteroselect.compress.rotation import Rotation, _signs
-from heteroselect.compress.ternary import FEWEST, Ternary, by_energy, cost, equally
+from heteroselect.compress.ternary import FEWEST, Ternary, by_energy, cost, equally, quotas
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import WireError, decode, encode
 
@@ -148,6 +148,18 @@ def test_the_price_is_the_same_everywhere() -> None:
     movable = here[:, 0] > down[:, 0]
     loss = (energies * (down - here)[:, 1])[movable] / (here - down)[movable, 0]
     assert gain.max() < 1.1 * loss.min()
+
+
+@pytest.mark.parametrize("blocks", [[4096], [4096, 2048, 1024, 512], [16384] * 6])
+def test_of_blocks_that_moved_alike_none_loses_by_the_price(blocks: list[int]) -> None:
+    """The price knows a few shares only: all equal blocks take the next lower one, and leave bits unused."""
+    sizes, energies = np.array(blocks), np.array(blocks, float)
+
+    def lost(spread: str) -> float:
+        kept, _ = quotas(sizes, energies, 0.25 * sizes.sum(), spread)
+        return sum(energy * cost(int(b), int(k))[1] for b, energy, k in zip(sizes, energies, kept, strict=True))
+
+    assert lost("energy") <= lost("equal")
 
 
 def test_layers_that_hardly_move_cost_hardly_anything() -> None:

@@ -99,7 +99,10 @@ def quotas(blocks: Positions, energies: Reals, bits: float, spread: str) -> tupl
     left = bits - float((blocks[moved & small] + SCALE).sum())
     free = np.flatnonzero(moved & ~small)
     if free.size:
-        share = by_energy(blocks[free], energies[free], left) if spread == "energy" else equally(blocks[free], left)
+        share = equally(blocks[free], left)
+        if spread == "energy":  # its shares are of a few levels, and of blocks that moved alike equal ones lose less
+            both = (share, by_energy(blocks[free], energies[free], left))
+            share = min(both, key=lambda one: error(blocks[free], energies[free], one))
         kept[free] = kept_of(blocks[free], share)
         classes[free] = np.unique(share, return_inverse=True)[1] + 1
     return kept, classes
@@ -140,6 +143,12 @@ def by_energy(blocks: Positions, energies: Reals, bits: float) -> Positions:
         low, high = (low, price) if chosen(price)[1] else (price, high)
     shares: Positions = LEVELS[chosen(high)[0]]
     return shares
+
+
+def error(blocks: Positions, energies: Reals, share: Positions) -> float:
+    """The expected squared error of all blocks with these shares."""
+    kept = kept_of(blocks, share)
+    return math.fsum(e * cost(int(b), int(k))[1] for b, e, k in zip(blocks, energies.tolist(), kept, strict=True))
 
 
 @lru_cache(maxsize=4096)
