@@ -258,3 +258,13 @@ def test_a_part_of_ones_own_may_declare_a_range_too() -> None:
 
     found = trials.knobs(Method("mine", select=Mine()))
     assert "method.select.care" in {knob.key for knob in found}
+
+
+def test_a_folder_of_strangers_is_read_with_care(tmp_path: Path) -> None:
+    (tmp_path / "tune.json").write_text("[" * 100_000)
+    with pytest.raises(HeteroSelectError, match=r"holds no tune\.json .*nested too deeply"):
+        tuning.read(tmp_path, ["fedavg"], [1])
+    (tmp_path / "tune.json").write_text('{"seeds": [2]}')
+    (tmp_path / "fedavg.toml").write_text("a = " + "[" * 100_000)
+    with pytest.raises(HeteroSelectError, match=r"fedavg\.toml is not valid TOML \(it is nested too deeply\)"):
+        tuning.read(tmp_path, ["fedavg"], [1])

@@ -8,7 +8,6 @@ A trial is an ordinary run folder: one that was stopped can be resumed, and the 
 off."""
 
 import json
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,7 +17,7 @@ from typing import Any
 import tomli_w
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import read_json, read_toml, write_whole
 from heteroselect.runs import grid as grids
 from heteroselect.runs.folder import CONFIG, for_people, whole_rounds
 from heteroselect.runs.loop import Line
@@ -281,7 +280,7 @@ def summary(found: Sequence[Found], by: str, seeds: Sequence[int], budgets: Sequ
 def read(folder: Path, names: Sequence[str], seeds: Sequence[int]) -> dict[str, dict[str, Any]]:
     """The tuned settings of each method, for a comparison with these seeds."""
     try:
-        used = set(json.loads((folder / "tune.json").read_text(encoding="utf-8"))["seeds"])
+        used = set(read_json(folder / "tune.json")["seeds"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HeteroSelectError(f"--tuned: {folder} holds no tune.json of `{MADE}` ({error}).") from error
     both = sorted(used & set(seeds))
@@ -293,7 +292,7 @@ def read(folder: Path, names: Sequence[str], seeds: Sequence[int]) -> dict[str, 
     for name in names:
         file = folder / f"{stem(name)}.toml"
         try:
-            tuned[name] = flatten(tomllib.loads(file.read_text(encoding="utf-8")))
+            tuned[name] = flatten(read_toml(file))
         except OSError as error:
             raise HeteroSelectError(
                 f"--tuned: {name} was not tuned, there is no {file}; allowed are methods that were."
