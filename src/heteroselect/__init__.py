@@ -14,19 +14,32 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.version import __version__
 
 if TYPE_CHECKING:
+    from heteroselect.evaluate import Metric
     from heteroselect.method import Method
     from heteroselect.runs.api import resume, run
     from heteroselect.runs.api import settings_of as load
     from heteroselect.runs.loop import Interrupted, Result
     from heteroselect.settings import Config
 
-__all__ = ["Config", "HeteroSelectError", "Interrupted", "Method", "Result", "__version__", "load", "resume", "run"]
+__all__ = [
+    "Config",
+    "HeteroSelectError",
+    "Interrupted",
+    "Method",
+    "Metric",
+    "Result",
+    "__version__",
+    "load",
+    "resume",
+    "run",
+]
 
 # where a name lives; it is imported when it is used, because PyTorch takes seconds
 _HOMES = {
     "Config": "settings:Config",
     "Interrupted": "runs.loop:Interrupted",
     "Method": "method:Method",
+    "Metric": "evaluate:Metric",
     "Result": "runs.loop:Result",
     "load": "runs.api:settings_of",
     "resume": "runs.api:resume",

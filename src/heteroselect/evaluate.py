@@ -1,18 +1,58 @@
 """How good is the model? The default metric, and what single clients would see of it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-Metric = Callable[[Tensor, Tensor], float]
-"""(outputs, targets) of the whole test set to one number, the higher the better."""
+from heteroselect.errors import HeteroSelectError
+from heteroselect.measure import Measure
+
+Function = Callable[[Tensor, Tensor], float]
+"""(outputs, targets) of the whole test set to one number."""
 
 
 def accuracy(outputs: Tensor, targets: Tensor) -> float:
     """The fraction of examples whose largest output is their class."""
     return int((outputs.argmax(1) == targets).sum()) / len(targets)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A function with what people need to read its number: a name, whether higher is better, and a unit. With the unit
+    % the number is a fraction that is written as a percentage; without one it is written as it is."""
+
+    function: Function
+    name: str = "accuracy"
+    higher: bool = True
+    unit: str = "%"
+
+    def __post_init__(self) -> None:
+        kinds = {"name": str, "higher": bool, "unit": str}
+        wrong = [name for name, kind in kinds.items() if not isinstance(getattr(self, name), kind)]
+        if wrong or not callable(self.function) or not self.name:
+            raise HeteroSelectError(
+                "metric: allowed is a function of (outputs, targets), or Metric(function, name, higher, unit) with a "
+                "name that is a text, higher that is true or false, and a unit that is a text."
+            )
+
+    @staticmethod
+    def of(given: Any) -> "Metric":
+        """A metric as it was handed over: nothing is the accuracy, and a function goes by its own name, without a
+        unit."""
+        if given is None or given is accuracy:
+            return Metric(accuracy)
+        if isinstance(given, Metric):
+            return given
+        name = str(getattr(given, "__name__", type(given).__name__))
+        return Metric(given, name="metric" if name == "<lambda>" else name, unit="")
+
+    @property
+    def measure(self) -> Measure:
+        return Measure(self.name, self.higher, self.unit)
 
 
 def client_accuracies(outputs: Tensor, targets: Tensor, labels: Sequence[Tensor], classes: int) -> list[float] | None:

@@ -81,7 +81,10 @@ def test_an_unfinished_run_is_left_out_below_and_refused_when_named(make_run, tm
         compare([unfinished])
 
 
-@pytest.mark.parametrize(("field", "value"), [("dataset", "mnist"), ("target", 0.8)])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("dataset", "mnist"), ("target", 0.8), ("metric", {"name": "hits", "higher": True, "unit": "%"})],
+)
 def test_what_cannot_be_compared_is_refused(make_run, tmp_path, field, value):
     make_run("a")
     make_run("b", seed=2, summary={field: value})

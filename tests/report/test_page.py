@@ -137,5 +137,21 @@ def test_a_hostile_name_stays_text(make_run, tmp_path):
     assert names == {"ours", HOSTILE.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")}
 
 
+def test_a_metric_goes_by_its_name_and_the_lowest_is_the_first_where_lower_is_better(make_run, tmp_path):
+    metric = {"name": "MSE", "higher": False, "unit": "m²"}
+    for name, values in (("worse", (9.0, 5.0)), ("better", (8.0, 3.5))):
+        make_run(name, method=name, accuracies=values, summary={"metric": metric, "target": 4.0}, paper=False)
+    page = render(compare([tmp_path]), "c")
+    body = page.partition("<main>")[2]
+    assert "<h2>MSE</h2>" in body
+    assert "Ranked by final MSE, the lower the better" in body
+    rows = re.findall(r"<tr>.*?</tr>", body, re.DOTALL)
+    assert ["better" in rows[1], "worse" in rows[2]] == [True, True]
+    assert "3.5 m²" in rows[1]
+    assert "%" not in rows[1]
+    assert "target 4 m²" in page
+    assert figures(page)["accuracy"]["layout"]["yaxis"]["title"]["text"] == "test MSE, m²"
+
+
 def test_the_same_runs_give_the_same_page(comparison):
     assert render(comparison, "c") == render(comparison, "c")

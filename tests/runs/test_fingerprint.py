@@ -80,7 +80,6 @@ def test_runs_that_differ_in_what_no_setting_says_are_all_reported(tmp_path):
         "model": {"model": lambda: nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))},
         "select": {"method": Method("mine", select=Some((3, 4, 5)))},
         "data": {"data": (X, Y[::-1].copy())},
-        "metric": {"metric": hits},
     }
     for name, changes in others.items():
         play(tmp_path / name, **changes)

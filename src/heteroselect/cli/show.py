@@ -10,6 +10,7 @@ from heteroselect.cli.options import Folder, Json
 from heteroselect.cli.terminal import note, out
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
+from heteroselect.measure import Measure
 from heteroselect.report import tables
 from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
@@ -37,7 +38,7 @@ def show(
         else:
             out.print(tables.result_table(summary, paper))
             curve = [line["accuracy"] for line in lines if line["accuracy"] is not None]
-            out.print(f"accuracy {tables.sparkline(curve)}", highlight=False)
+            out.print(f"{Measure.of(summary).name} {tables.sparkline(curve)}", highlight=False)
     except (ValueError, KeyError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise HeteroSelectError(f"show: the files in {folder} are damaged ({reason}).") from error

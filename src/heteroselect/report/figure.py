@@ -1,13 +1,16 @@
-"""A run as a picture: accuracy against rounds, simulated seconds and megabytes, with the paper's mark."""
+"""A run as a picture: its metric against rounds, simulated seconds and megabytes, with the paper's mark."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.ticker import Formatter, MaxNLocator, PercentFormatter, ScalarFormatter
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.measure import Measure
 from heteroselect.report import curves
 from heteroselect.report.style import QUIET
 from heteroselect.settings import PaperRow
@@ -29,26 +32,45 @@ def draw_run(
             f"--figure: allowed endings are {', '.join(FORMATS)}, not {path.suffix or path.name!r}."
         )
     with rc_context(STYLE):
-        figure = Figure(figsize=(10, 3.2), layout="constrained")
-        left, middle, right = figure.subplots(1, 3, sharey=True)
-        wire = curves.accuracy(rounds, "wire_megabytes")
-        for panel, axis in ((left, "rounds"), (middle, "seconds"), (right, "megabytes")):
-            curve = curves.accuracy(rounds, axis)
-            panel.plot(curve.x, curve.y, color=OURS, label="this run" if panel is left else None)
-            if panel is right:
-                panel.plot(wire.x, wire.y, color=OURS, ls=":", label="real bytes")
-            panel.axhline(summary["target"], color=QUIET, lw=0.8, ls="--")
-            panel.set(xlabel=curves.AXES[axis], xlim=(0, None))
-            reached = getattr(paper[0], f"{axis}_to_target") if paper else None
-            if reached is not None:
-                panel.plot(reached, summary["target"], "*", ms=11, color=_THEIRS, label="the paper")
-        left.set_ylabel("test accuracy")
-        left.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        left.legend(frameon=False, loc="lower right")
-        right.legend(frameon=False, loc="lower right")
-        name = summary.get("title", summary["method"])
-        figure.suptitle(f"{name} on {summary['dataset']}, seed {summary['seed']}", fontsize=10)
-        save(figure, path, "--figure")
+        save(drawn(summary, rounds, paper), path, "--figure")
+
+
+def drawn(summary: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], paper: Sequence[PaperRow]) -> Figure:
+    """The picture; of values that are not float32 there is no count of values alone."""
+    figure, measure = Figure(figsize=(10, 3.2), layout="constrained"), Measure.of(summary)
+    left, middle, right = figure.subplots(1, 3, sharey=True)
+    wire, few_bits = curves.accuracy(rounds, "wire_megabytes"), not summary.get("sends_float32", True)
+    marker = "o" if len(wire.x) == 1 else ""
+    for panel, axis in ((left, "rounds"), (middle, "seconds"), (right, "wire_megabytes" if few_bits else "megabytes")):
+        curve = curves.accuracy(rounds, axis)
+        panel.plot(curve.x, curve.y, color=OURS, marker=marker, label="this run" if panel is left else None)
+        if axis == "megabytes":
+            panel.plot(wire.x, wire.y, color=OURS, ls=":", marker=marker, label="real bytes")
+        panel.axhline(summary["target"], color=QUIET, lw=0.8, ls="--")
+        reached = getattr(paper[0], f"{axis}_to_target", None) if paper else None
+        if reached is not None:
+            panel.plot(reached, summary["target"], "*", ms=11, color=_THEIRS, label="the paper")
+        panel.set(xlabel=curves.AXES[axis], xlim=(0, None))  # after all is drawn: it fixes the other end, too
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left.set_ylabel(plain(f"{summary.get('evaluated_on', 'test')} {measure.axis}"))
+    left.yaxis.set_major_formatter(written(measure))
+    for panel in (left, right):
+        if panel.get_legend_handles_labels()[1]:
+            panel.legend(frameon=False, loc="lower right" if measure.higher else "upper right")
+    name = summary.get("title", summary["method"])
+    title = f"{name} on {summary['dataset']}, seed {summary['seed']}"
+    figure.suptitle("\n".join(plain(line) for line in textwrap.wrap(title, 120)), fontsize=10)
+    return figure
+
+
+def plain(text: str) -> str:
+    """A dollar is no formula."""
+    return text.replace("$", r"\$")
+
+
+def written(measure: Measure) -> Formatter:
+    """Ticks with as many digits as it takes to tell them apart."""
+    return PercentFormatter(xmax=1, decimals=None) if measure.unit == "%" else ScalarFormatter(useOffset=False)
 
 
 def save(figure: Figure, path: Path, option: str) -> None:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.report import curves
 from heteroselect.report.compared import RECONSTRUCTED, target_bars, uniform_curves
+from heteroselect.report.figure import written
 from heteroselect.report.load import Comparison
 from heteroselect.report.style import INK, QUIET, look
 
@@ -33,8 +34,8 @@ def accuracy(comparison: Comparison) -> Figure:
         _bands(panel, comparison, partial(curves.accuracy, axis=axis))
         panel.axhline(comparison.target, color=QUIET, lw=0.8, ls="--")
         panel.set(xlabel=title, xlim=(0, None))
-        panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    figure.supylabel(f"{comparison.evaluated_on} accuracy", fontsize=8)
+        panel.yaxis.set_major_formatter(written(comparison.measure))
+    figure.supylabel(_plain(f"{comparison.evaluated_on} {comparison.measure.axis}"), fontsize=8)
     return _with_legend(figure)
 
 

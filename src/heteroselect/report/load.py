@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
+from heteroselect.measure import ACCURACY, Measure
 from heteroselect.runs.fingerprint import Fingerprint, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
@@ -65,6 +66,7 @@ class Comparison:
     """sentences on folders that were found but not taken"""
     evaluated_on: str = "test"
     clocks: tuple[str, ...] = ("paper",)
+    measure: Measure = ACCURACY
 
 
 class _Checked(BaseModel):
@@ -106,6 +108,12 @@ class _Line(_Checked):
         return self
 
 
+class _Metric(_Checked):
+    name: str = Field(min_length=1)
+    higher: bool
+    unit: str
+
+
 class _Summary(_Checked):
     method: str
     dataset: str
@@ -122,6 +130,7 @@ class _Summary(_Checked):
     reconstruction: bool = False
     leaves_out: str = ""
     sends_float32: bool = True
+    metric: _Metric | None = None
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
@@ -132,11 +141,24 @@ def compare(folders: Sequence[Path]) -> Comparison:
         differing = sorted({str(run.summary.get(field, "test")) for run in runs})  # older runs know no validation
         if len(differing) > 1:
             raise HeteroSelectError(f"report: the runs differ in {field} ({', '.join(differing)}); a page shows one.")
+    measures = list(dict.fromkeys(Measure.of(run.summary) for run in runs))
+    if len(measures) > 1:
+        names = ", ".join(sorted(f"{one.name} ({'higher' if one.higher else 'lower'} is better)" for one in measures))
+        raise HeteroSelectError(f"report: the runs differ in metric ({names}); a page shows one.")
     papers = {row.source: row for run in runs for row in run.paper}
     first = runs[0].summary
     notes, judged = (*left_out, *twice), str(first.get("evaluated_on", "test"))
     clocks = tuple(sorted({str(run.config.get("world", {}).get("charge", "paper")) for run in runs}))
-    return Comparison(first["dataset"], first["target"], group(runs), tuple(papers.values()), notes, judged, clocks)
+    return Comparison(
+        dataset=first["dataset"],
+        target=first["target"],
+        groups=group(runs),
+        paper=tuple(papers.values()),
+        left_out=notes,
+        evaluated_on=judged,
+        clocks=clocks,
+        measure=measures[0],
+    )
 
 
 def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:

@@ -7,6 +7,7 @@ from statistics import fmean
 from string import Template
 from typing import Any
 
+from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, tail
 from heteroselect.report import MARK, curves, plots
@@ -24,7 +25,7 @@ from heteroselect.world.clock import clock_sentence
 
 _SECTIONS = {
     "accuracy": (
-        "Accuracy",
+        "",
         "The mean over seeds, with the range from the lowest to the highest seed as a band; the dashed line is the "
         "target. A click in the legend hides a method in all four panels, a double click shows it alone. A curve goes "
         "as far as all its seeds do.",
@@ -117,7 +118,9 @@ def render(comparison: Comparison, command: str) -> str:
     body = [_section("Result", "", _results(comparison), *_notes(comparison))]
     for name in figures:
         heading, caption = _SECTIONS[name]
-        body.append(_section(heading, caption, f'<div id="plot-{name}" class="plot"></div>'))
+        body.append(
+            _section(heading or comparison.measure.title, caption, f'<div id="plot-{name}" class="plot"></div>')
+        )
     body += [_events(comparison), _environments(comparison), _configs(comparison)]
     return _PAGE.substitute(
         mark=MARK,
@@ -142,9 +145,9 @@ def script_json(value: Any) -> str:
 
 def _lead(comparison: Comparison) -> str:
     runs = sum(len(group.runs) for group in comparison.groups)
-    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {shown('accuracy', comparison.target)}."
+    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {shown('accuracy', comparison.target, comparison.measure)}."
     if comparison.evaluated_on != "test":
-        text += f" Every accuracy is that on the {comparison.evaluated_on} examples."
+        text += f" Every {comparison.measure.name} is that on the {comparison.evaluated_on} examples."
     text += f" {clock_sentence(comparison.clocks)}"
     return escape(text + " Seconds are simulated; the curves can be zoomed, and hidden by a click in their legend.")
 
@@ -168,10 +171,12 @@ def _results(comparison: Comparison) -> str:
         axis: min(float(curves.spent(lines, axis)[-1]) for lines in every) for axis in ("wire_megabytes", "seconds")
     }
     figures = [_accuracies(group, budgets) for group in comparison.groups]
-    ranks = sorted(range(len(figures)), key=lambda index: -_mean(figures[index]["last_accuracy"]))
-    rows = [_result_row(index, comparison.groups[index], figures[index], horizons) for index in ranks]
+    measure = comparison.measure
+    ranks = sorted(range(len(figures)), key=lambda index: _rank(figures[index]["last_accuracy"], measure))
+    rows = [_result_row(index, comparison.groups[index], figures[index], horizons, measure) for index in ranks]
     rows += [_paper_row(row) for row in comparison.paper]
-    return _table(["method", "seeds", *_COLUMNS.values()], rows) + _section_note(horizons, budgets)
+    heads = {**_COLUMNS, "peak_accuracy": "peak" if measure.higher else "lowest"}
+    return _table(["method", "seeds", *heads.values()], rows) + _section_note(horizons, budgets, measure)
 
 
 def _accuracies(group: Group, budgets: Mapping[str, float]) -> dict[str, list[float | None]]:
@@ -185,17 +190,20 @@ def _at(lines: curves.Lines, axis: str, budget: float) -> float | None:
     return accuracy_at([line["accuracy"] for line in lines], curves.spent(lines, axis).tolist(), budget)
 
 
-def _mean(values: Sequence[float | None]) -> float:
+def _rank(values: Sequence[float | None], measure: Measure) -> float:
+    """The smaller, the better; who lacks a value is the last."""
     known = [value for value in values if value is not None]
-    return fmean(known) if len(known) == len(values) else -1.0
+    return (-1 if measure.higher else 1) * fmean(known) if len(known) == len(values) else float("inf")
 
 
-def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, float]) -> str:
+def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, float], measure: Measure) -> str:
     """What the figures of the table are, and up to where their restricted means go."""
     texts = [f"{number(one)} {_UNITS[axis]}" for axis, one in horizons.items() if one is not None]
     equal = " and ".join(f"{number(one)} {_UNITS[axis]}" for axis, one in budgets.items())
-    note = f"Ranked by final accuracy, not by the peak. Equal is {equal}, the smallest total of all runs. "
-    note += "Accuracies are means over seeds, figures to target those of the median seed, where a seed that never "
+    unlike = "not by the peak" if measure.higher else "the lower the better, and not by the lowest"
+    values = "Accuracies" if measure.name == "accuracy" else f"Values of {measure.name}"
+    note = f"Ranked by final {measure.name}, {unlike}. Equal is {equal}, the smallest total of all runs. "
+    note += f"{values} are means over seeds, figures to target those of the median seed, where a seed that never "
     note += "arrived counts as later than all others; below them the range of the seeds."
     if texts:
         note += f" “Restricted” is the mean up to a horizon that all runs have in common: {', '.join(texts)}."
@@ -203,14 +211,18 @@ def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, fl
 
 
 def _result_row(
-    index: int, group: Group, figures: Mapping[str, list[float | None]], horizons: Mapping[str, float | None]
+    index: int,
+    group: Group,
+    figures: Mapping[str, list[float | None]],
+    horizons: Mapping[str, float | None],
+    measure: Measure,
 ) -> str:
     key = f'<span class="key" style="background:{look(index).colour}"></span>'
     cells = []
     for field in _COLUMNS:
         axis = field.removesuffix("_to_target")
         if axis == field:
-            cells.append(_over_seeds(field, figures[field]))
+            cells.append(_over_seeds(field, figures[field], measure))
         elif NOTHING in [figure(summary, field) for summary in group.summaries]:
             cells.append(NOTHING)
         else:
@@ -218,14 +230,14 @@ def _result_row(
     return _row([f"{key}{escape(group.label)}", escape(group.seeds), *cells])
 
 
-def _over_seeds(field: str, values: Sequence[float | None]) -> str:
+def _over_seeds(field: str, values: Sequence[float | None], measure: Measure) -> str:
     """The mean, and below it the range over seeds; none where a seed lacks the figure."""
     there = [value for value in values if value is not None]
     if len(there) < len(values):
         return escape(shown(field, None))
     low, high = min(there), max(there)
-    notes = [] if low == high else [f"{shown(field, low)} – {shown(field, high)}"]
-    return _with_notes(shown(field, low if low == high else fmean(there)), notes)
+    notes = [] if low == high else [f"{shown(field, low, measure)} – {shown(field, high, measure)}"]
+    return _with_notes(shown(field, low if low == high else fmean(there), measure), notes)
 
 
 def _to_target(field: str, found: Arrivals, limit: float | None) -> str:

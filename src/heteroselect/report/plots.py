@@ -29,19 +29,21 @@ def text(label: str) -> str:
 
 
 def accuracy(comparison: Comparison) -> go.Figure:
-    """Accuracy against rounds, seconds and MB; one legend for all four panels."""
+    """The metric against rounds, seconds and MB; one legend for all four panels."""
+    measure = comparison.measure
+    number, ticks = ("%{y:.2%}", ".4~%") if measure.unit == "%" else (f"%{{y:.4~g}} {text(measure.unit)}", "")
     figure = make_subplots(rows=2, cols=2, shared_yaxes=True, horizontal_spacing=0.04, vertical_spacing=0.15)
     for cell, (axis, title) in enumerate(curves.AXES.items()):
         place = {"row": cell // 2 + 1, "col": cell % 2 + 1}
-        hover = f"{title} %{{x:,.4~g}}<br>accuracy %{{y:.2%}}"
+        hover = f"{title} %{{x:,.4~g}}<br>{text(measure.name)} {number}"
         _add_bands(figure, comparison, partial(curves.accuracy, axis=axis), place, hover, legend=cell == 0)
         figure.add_hline(y=comparison.target, line={"color": QUIET, "width": 1, "dash": "dash"}, **place)
         figure.update_xaxes(title_text=title, rangemode="tozero", **place)
     for row in (1, 2):
-        figure.update_yaxes(title_text=f"{comparison.evaluated_on} accuracy", row=row, col=1)
-    figure.update_yaxes(tickformat=".0%", matches="y")
+        figure.update_yaxes(title_text=text(f"{comparison.evaluated_on} {measure.axis}"), row=row, col=1)
+    figure.update_yaxes(tickformat=ticks, matches="y")
     figure.add_annotation(
-        text=f"target {100 * comparison.target:g} %",
+        text=text(f"target {measure.short(comparison.target)}"),
         x=1, xref="x domain", y=comparison.target, yref="y", xanchor="right", yanchor="top",
         showarrow=False, font={"color": QUIET, "size": 11},
     )  # fmt: skip

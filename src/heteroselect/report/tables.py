@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
+from heteroselect.measure import ACCURACY, Measure
+
 if TYPE_CHECKING:
     from heteroselect.method import Method
     from heteroselect.methods.entry import Entry
@@ -63,7 +65,8 @@ _ROWS = {
 def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Table:
     """Our figures, and the paper's beside them where it gives any."""
     name = summary.get("title", summary["method"])
-    title = f"{name} on {summary['dataset']}, seed {summary['seed']}, target {summary['target']:.0%}"
+    measure = Measure.of(summary)
+    title = f"{name} on {summary['dataset']}, seed {summary['seed']}, target {measure.short(summary['target'])}"
     status = summary.get("status", "finished")
     title += f", clock {summary['charge']}" if "charge" in summary else ""
     title += ", validation examples" if summary.get("evaluated_on") == "validation" else ""
@@ -73,8 +76,9 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
     table.add_column("this run", justify="right", style="bold")
     for row in paper:
         table.add_column(row.source, justify="right", max_width=30)
-    for field, label in _ROWS.items():
-        table.add_row(label, shown(field, figure(summary, field)), *(_paper(field, row) for row in paper))
+    labels = {**_ROWS, "peak_accuracy": measure.peak, "final_accuracy": f"final {measure.name}"}
+    for field, label in labels.items():
+        table.add_row(label, shown(field, figure(summary, field), measure), *(_paper(field, row) for row in paper))
     return table
 
 
@@ -90,13 +94,14 @@ def figure(summary: Mapping[str, Any], field: str) -> Any:
     return NOTHING if few_bits and field in VALUES_ONLY else summary.get(field)
 
 
-def shown(field: str, value: Any) -> str:
+def shown(field: str, value: Any, measure: Measure = ACCURACY) -> str:
+    """A figure for people; `measure` is what the model was evaluated by."""
     if value == NOTHING:
         return NOTHING
     if value is None:
         return "not reached" if field.endswith("to_target") else "—"
     if "accuracy" in field:
-        return f"{value:.2%}"
+        return (ACCURACY if field.startswith("client_") else measure).text(value)
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.1f}"

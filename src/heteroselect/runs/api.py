@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import Metric
+from heteroselect.evaluate import Function, Metric
 from heteroselect.files import read_toml, write_whole
 from heteroselect.flat import Loss
 from heteroselect.method import Method
@@ -59,7 +59,7 @@ def run(
     data: Any = None,
     test: Any = None,
     loss: Loss | None = None,
-    metric: Metric | None = None,
+    metric: Metric | Function | None = None,
     world: World | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | Callable[[str], Path] | None = None,
@@ -72,8 +72,9 @@ def run(
 
     `method` is a name, FILE.py:NAME, or a Method. `settings` are single changes with dotted keys, as `--set` takes
     them; `notice` is told what a chosen kind brought with it. `model` is a factory of any torch.nn.Module, `data`
-    arrays or a list with one data set per client (then with `test`), `loss` and `metric` take (outputs, targets), and
-    `world` says what links and devices clients have at each moment. With `out` the run folder is written there; a
+    arrays or a list with one data set per client (then with `test`), `loss` and `metric` take (outputs, targets)
+    (a `Metric` also says how its number is called, which way is better and its unit), and `world` says what links and
+    devices clients have at each moment. With `out` the run folder is written there; a
     function gives the place for a run's name, once there is nothing left to go wrong before the first round.
 
     >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.train.steps": 5})
@@ -82,7 +83,7 @@ def run(
     """
     changes = dict(settings or {})
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
-    loaded = load(config, method=method, changes=changes)
+    loaded = load(config, method=method, changes=changes, any_target=metric is not None)
     for text in loaded.brought:
         (notice or _ignore)(text)
     return run_loaded(
@@ -145,7 +146,7 @@ def resume(
     refuse_other_versions(path)
     refuse_changes(settings or {})
     more = {} if rounds is None else {"rounds": rounds}
-    loaded = load(path / CONFIG, method=method, changes={**(settings or {}), **more})
+    loaded = load(path / CONFIG, method=method, changes={**(settings or {}), **more}, any_target=True)
     if loaded.method.name != read_name(path):
         raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
     refuse_another_method(path, loaded.config.method)

@@ -26,7 +26,7 @@ from heteroselect.data.federation import (
     set_aside_each,
 )
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import Metric, accuracy
+from heteroselect.evaluate import Function, Metric
 from heteroselect.flat import FlatModel, Loss, Weights
 from heteroselect.method import Method, naming
 from heteroselect.population import Population
@@ -92,7 +92,7 @@ def prepare(
     data: Any = None,
     test: Any = None,
     loss: Loss | None = None,
-    metric: Metric | None = None,
+    metric: Metric | Function | None = None,
     world: World | None = None,
     device: str = "cpu",
     identify: bool = False,
@@ -118,7 +118,7 @@ def prepare(
         module=module,
         weights=FlatModel(module).weights(),
         task=task,
-        metric=metric or accuracy,
+        metric=Metric.of(metric),
         environment=environment_of(config, method, flat.layout.size, streams, world),
         streams=streams,
         own=own,

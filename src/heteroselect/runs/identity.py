@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import accuracy
+from heteroselect.evaluate import Metric, accuracy
 from heteroselect.method import Method, kind_of
 from heteroselect.runs.digest import LENGTH, digest_of
 from heteroselect.runs.experiment import Experiment, source_of
@@ -29,7 +29,7 @@ def fingerprint(experiment: Experiment, device: str) -> Fingerprint:
     parts = {
         "data": experiment.federation.sha256[:LENGTH],
         "model": digest_of(experiment.module, weights=experiment.trained),
-        **_parts(experiment.method, {"loss": experiment.task.loss, "metric": experiment.metric}),
+        **_parts(experiment.method, {"loss": experiment.task.loss, "metric": _told(experiment.metric)}),
     }
     if "world" in experiment.own:
         parts["world"] = digest_of(experiment.environment.world)
@@ -44,6 +44,11 @@ def fingerprint(experiment: Experiment, device: str) -> Fingerprint:
 def _parts(method: Method, others: Mapping[str, Any]) -> dict[str, str]:
     roles = {f"method.{role}": part for role, part in method.parts()}
     return {name: digest_of(part) for name, part in {**others, **roles}.items()}
+
+
+def _told(metric: Metric) -> Any:
+    """A function alone where name and direction follow from it."""
+    return metric.function if metric == Metric.of(metric.function) else (metric.function, metric.name, metric.higher)
 
 
 def _versions(device: str) -> dict[str, str]:

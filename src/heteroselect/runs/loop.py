@@ -19,6 +19,7 @@ from torch import Tensor
 from heteroselect import methods
 from heteroselect.evaluate import client_accuracies, worst_tenth
 from heteroselect.flat import FlatModel, Weights
+from heteroselect.measure import Measure
 from heteroselect.moment import Moment
 from heteroselect.round import Clients, Record, play_round
 from heteroselect.runs.checkpoint import Checkpoints
@@ -50,8 +51,9 @@ class Result:
 
     def __repr__(self) -> str:
         peak, where = self.summary["peak_accuracy"], f" in {self.folder}" if self.folder else ""
-        shown = "none" if peak is None else f"{peak:.2%}"
-        return f"<Result of {self.summary['method']}: {len(self.rounds)} rounds, peak accuracy {shown}{where}>"
+        measure = Measure.of(self.summary)
+        best = f"{measure.peak} {'none' if peak is None else measure.text(peak)}"
+        return f"<Result of {self.summary['method']}: {len(self.rounds)} rounds, {best}{where}>"
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -110,7 +112,7 @@ def play(
         except KeyboardInterrupt as interrupt:
             status, stopped = "interrupted", interrupt
             saver.save()
-        if status == "finished" and _reached(progress.lines, experiment.config):
+        if status == "finished" and _reached(progress.lines, experiment):
             status = "stopped at target"
         weights = shown(experiment.method, progress.server.state, progress.server.weights)
         summary = _summary(experiment, progress.lines, weights) | {
@@ -169,7 +171,7 @@ def _rounds(
     """Round after round; each is taken over, at server and clients, only once it has been evaluated."""
     config, lines = experiment.config, progress.lines
     for t in range(len(lines) + 1, config.last_round + 1):
-        if _reached(lines, config):
+        if _reached(lines, experiment):
             break
         played = play_round(
             Moment(t, config.rounds),
@@ -227,12 +229,13 @@ def simulated(experiment: Experiment, progress: Progress, *, threads: int, devic
 
 def evaluator(experiment: Experiment, pool: Pool) -> TestSet:
     test, task, metric = experiment.federation.test, experiment.task, experiment.metric
-    return TestSet(pool, test, task, metric, experiment.streams)
+    return TestSet(pool, test, task, metric.function, experiment.streams)
 
 
-def _reached(lines: Sequence[Line], config: Config) -> bool:
+def _reached(lines: Sequence[Line], experiment: Experiment) -> bool:
     """Whether the run may end here because the target was held long enough."""
-    return bool(lines and config.stop_at_target and _held(lines, config.target) >= config.stop_at_target)
+    config, measure = experiment.config, experiment.metric.measure
+    return bool(lines and config.stop_at_target and _held(lines, config.target, measure) >= config.stop_at_target)
 
 
 def _line(record: Record, now: float) -> Line:
@@ -246,19 +249,19 @@ def _line(record: Record, now: float) -> Line:
     return fields | {f"bytes_{kind}": amount for kind, amount in vars(traffic).items()}
 
 
-def _held(lines: Sequence[Line], target: float) -> int:
+def _held(lines: Sequence[Line], target: float, measure: Measure) -> int:
     """For how many rounds, up to the last, every evaluation has been at the target."""
     since = None
     for line in lines:
         if line["accuracy"] is not None:
-            since = None if line["accuracy"] < target else since or line["round"]
+            since = (since or line["round"]) if measure.reached(line["accuracy"], target) else None
     return lines[-1]["round"] - since + 1 if since else 0
 
 
 def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) -> dict[str, Any]:
     config, entry = experiment.config, methods.REGISTRY.get(experiment.method.name)
-    evaluated = [line for line in lines if line["accuracy"] is not None]
-    reached = next((line for line in evaluated if line["accuracy"] >= config.target), None)
+    evaluated, measure = [line for line in lines if line["accuracy"] is not None], experiment.metric.measure
+    reached = next((line for line in evaluated if measure.reached(line["accuracy"], config.target)), None)
     until = lines[: reached["round"]] if reached else []
     return {
         "method": experiment.method.name,
@@ -272,7 +275,8 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
         "rounds": config.rounds,
         "rounds_run": len(lines),
         "target": config.target,
-        "peak_accuracy": max((line["accuracy"] for line in evaluated), default=None),
+        "metric": measure.as_dict(),
+        "peak_accuracy": measure.best(line["accuracy"] for line in evaluated),
         "final_accuracy": evaluated[-1]["accuracy"] if evaluated else None,
         "rounds_to_target": reached["round"] if reached else None,
         "charge": config.world.charge,

@@ -51,12 +51,13 @@ def load(
     method: str | Method | None = None,
     changes: Mapping[str, Any] | None = None,
     shared_data: bool = False,
+    any_target: bool = False,
 ) -> Loaded:
     """A preset, a TOML file, a mapping or a Config, with a method and single changes laid over it.
 
     A method named by the source gives way to what the source says of the run; a method named here (the command line)
     overrides it. What a hand-written source says of single parts stays on top of either. `shared_data` leaves out what
-    a method says about the data, for runs that are compared.
+    a method says about the data, for runs that are compared; `any_target` is for a metric that is no fraction.
     """
     flat, given = flatten(_tables(source)), flatten(changes or {})
     _refuse_old(flat)
@@ -91,6 +92,10 @@ def load(
         config = Config.model_validate({**_nest({**settings, **given}), "method": table})
     except ValidationError as error:
         _explain(error)
+    if not any_target and not 0 <= config.target <= 1:
+        raise HeteroSelectError(
+            f"target: allowed is a number ≥ 0 and ≤ 1 where the metric is the accuracy, not {config.target}."
+        )
     _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
     return Loaded(config, chosen.method, chosen.brought)

@@ -193,8 +193,8 @@ class Config(Group):
     """T, the horizon of all schedules"""
     seed: CountOrNone = 42
     """of every random number"""
-    target: Fraction = 0.9
-    """accuracy that the figures to target refer to"""
+    target: float = 0.9
+    """accuracy that the figures to target refer to, from 0 to 1; any number for a metric of one's own"""
     stop_after: CountOrNone = 0
     """end after this round without changing the schedules; 0: after `rounds`"""
     stop_at_target: CountOrNone = 0

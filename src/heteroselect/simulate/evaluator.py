@@ -9,7 +9,7 @@ from heteroselect.client import Task
 from heteroselect.data.batches import Ready
 from heteroselect.data.examples import Examples
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import Metric
+from heteroselect.evaluate import Function
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.simulate.pool import Pool
 from heteroselect.streams import Streams, drawing_from
@@ -20,12 +20,22 @@ BATCH = 500  # fixed: with it, and not with the number of threads, go the bits o
 class Evaluator:
     """Runs the model over the test set, in the pool's threads."""
 
-    def __init__(self, pool: Pool, test: Examples, task: Task, metric: Metric, streams: Streams) -> None:
+    def __init__(self, pool: Pool, test: Examples, task: Task, metric: Function, streams: Streams) -> None:
         self.pool, self.test, self.task, self.metric, self.streams = pool, test, task, metric, streams
         self._ready = Ready(task.pixels)
 
     def evaluate(self, weights: Weights) -> float:
-        value = float(self.metric(self.outputs(weights), self.test.y))
+        return self.value(self.outputs(weights))
+
+    def value(self, outputs: Tensor) -> float:
+        """What the metric makes of the model's answers."""
+        answer = self.metric(outputs, self.test.y)
+        try:
+            value = float(answer)
+        except (TypeError, ValueError, RuntimeError) as error:  # of Python, numpy and torch
+            raise HeteroSelectError(
+                f"metric: it gave a {type(answer).__name__} on the test set; allowed is one finite number."
+            ) from error
         if not math.isfinite(value):
             raise HeteroSelectError(f"metric: it gave {value} on the test set; allowed is a finite number.")
         return value
