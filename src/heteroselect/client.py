@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from heteroselect.compress import Scene, Update
-from heteroselect.compress.update import Values, dot, norm
+from heteroselect.compress.update import Values, answered, dot, norm
 from heteroselect.compress.wire import encode
 from heteroselect.data.batches import Batches, to_inputs
 from heteroselect.data.examples import Examples, Pixels
@@ -155,7 +155,7 @@ class Client:
             generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
         )
         with naming("compress"):
-            chosen, kept = method.compress.compress(v, order.density, scene)
+            chosen, kept = answered(method.compress.compress(v, order.density, scene), v.size)
         rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
         payload = encode(update, model.layout.layer_ends)

@@ -113,7 +113,7 @@ def test_a_run_goes_on_only_with_the_same_name_and_direction(tmp_path: Path) -> 
     own = {"data": (X, Y), "model": lambda: nn.Sequential(nn.Linear(3, 1), nn.Flatten(0))}
     own |= {"loss": nn.functional.mse_loss}
     for other in (mse, Metric(mse, "MSE", True, ""), Metric(mse, "error", False, "")):
-        with pytest.raises(HeteroSelectError, match="another experiment .*metric: "):
+        with pytest.raises(HeteroSelectError, match=r"another experiment .*metric: "):
             heteroselect.resume(tmp_path / "run", metric=other, **own)
     result = heteroselect.resume(tmp_path / "run", metric=LOWER, **own)
     assert result.rounds == play(LOWER, settings={"target": 5.0}).rounds

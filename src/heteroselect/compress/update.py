@@ -1,5 +1,6 @@
 """A sparse update: the kept coordinates of a vector and where they stood."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -93,6 +94,31 @@ def all_positions(size: int) -> Positions:
     positions = np.arange(size, dtype=np.int64)
     positions.setflags(write=False)
     return positions
+
+
+def answered(given: object, size: int) -> tuple[Update, Kept]:
+    """What a compressor gave for a vector of `size` coordinates; else ValueError, which says what is allowed."""
+    pair = given if isinstance(given, tuple) and len(given) == 2 else (None, None)
+    update, kept = pair
+    if not isinstance(update, Update) or not isinstance(kept, Mapping):
+        words = [type(one).__name__ for one in given] if isinstance(given, tuple) else [type(given).__name__]
+        raise ValueError(
+            f"allowed as the answer of compress is (Update, a dict of what is kept), not {', '.join(words)}"
+        )
+    positions, values = np.asarray(update.positions), np.asarray(update.values)
+    if update.size != size or positions.ndim != 1 or positions.shape != values.shape:
+        raise ValueError(
+            f"allowed is an Update of {size} coordinates with a value at each position, not one of {update.size} with "
+            f"{values.size} values at {positions.size} positions"
+        )
+    if positions.dtype.kind not in "iu" or values.dtype != np.float32:
+        raise ValueError(
+            f"allowed is an Update of whole positions and float32 values, not of {positions.dtype} and {values.dtype}"
+        )
+    inside = not len(positions) or (positions[0] >= 0 and positions[-1] < size)
+    if not inside or not (positions[1:] > positions[:-1]).all():
+        raise ValueError(f"allowed are positions of an Update that rise from one to the next, from 0 to {size - 1}")
+    return update, dict(kept)
 
 
 def finite(v: Values) -> Values:

@@ -145,7 +145,8 @@ def script_json(value: Any) -> str:
 
 def _lead(comparison: Comparison) -> str:
     runs = sum(len(group.runs) for group in comparison.groups)
-    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {shown('accuracy', comparison.target, comparison.measure)}."
+    target = comparison.measure.text(comparison.target)
+    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {target}."
     if comparison.evaluated_on != "test":
         text += f" Every {comparison.measure.name} is that on the {comparison.evaluated_on} examples."
     text += f" {clock_sentence(comparison.clocks)}"

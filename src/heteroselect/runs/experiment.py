@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from heteroselect import models
 from heteroselect.client import Client, Task
@@ -26,7 +26,7 @@ from heteroselect.data.federation import (
     set_aside_each,
 )
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import Function, Metric
+from heteroselect.evaluate import Function, Metric, accuracy
 from heteroselect.flat import FlatModel, Loss, Weights
 from heteroselect.method import Method, naming
 from heteroselect.population import Population
@@ -109,8 +109,9 @@ def prepare(
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, model)
     flat = FlatModel(module, device)
-    loss = loss or nn.functional.cross_entropy
-    task = Task(loss, *_dry_run(flat, federation, loss, method))
+    own_loss, loss = loss, loss or nn.functional.cross_entropy
+    by_class = own_loss is None or Metric.of(metric).function is accuracy
+    task = Task(loss, *_dry_run(flat, federation, loss, method, by_class=by_class))
     return Experiment(
         config=config,
         method=method,
@@ -207,15 +208,23 @@ def _module(
         return config, model()
 
 
-def _dry_run(model: FlatModel, federation: Federation, loss: Loss, method: Method) -> tuple[Pixels | None, Draws]:
+def _dry_run(
+    model: FlatModel, federation: Federation, loss: Loss, method: Method, *, by_class: bool
+) -> tuple[Pixels | None, Draws]:
     """Two examples through model and loss, before anything is spent on a run that cannot go on: in which order
-    the model takes images, how it draws random numbers, and whether the compressor can work with it."""
+    the model takes images, how it draws random numbers, and whether the compressor can work with it. What model and
+    loss give is looked at; `by_class` asks for an output for each class."""
     pixels, weights = federation.pixels, model.weights()
 
     def call() -> None:
         x, y = to_inputs(federation.test.x[:2], pixels, model.device), federation.test.y[:2].to(model.device)
         model.module.train()
-        loss(model.module(x), y)
+        outputs = model.module(x)
+        if not isinstance(outputs, Tensor):
+            raise HeteroSelectError(f"model: it gives a {type(outputs).__name__}; allowed is one tensor.")
+        if by_class:
+            _refuse_few_outputs(outputs, federation)
+        _refuse_many_losses(loss(outputs, y))
         model.module.eval()
         model.module(x.clone())
 
@@ -235,6 +244,32 @@ def _dry_run(model: FlatModel, federation: Federation, loss: Loss, method: Metho
             method.compress.curvature(model, loss(model.module(x), y), model.layout.layers, 0.0, generator)
     model.load(weights)  # batch norm has counted the two
     return pixels, draws
+
+
+def _refuse_few_outputs(outputs: Tensor, federation: Federation) -> None:
+    """A class without an output cannot be learnt, and the loss fails where it first meets one."""
+    classes = federation.classes
+    if classes is None or (outputs.ndim == 2 and outputs.shape[1] >= classes):
+        return
+    found = outputs.shape[1] if outputs.ndim == 2 else f"shape {tuple(outputs.shape[1:])} of"
+    lowest = min(int(part.y.min()) for part in (*federation.clients, federation.test) if len(part))
+    if lowest and found == classes - lowest:
+        raise HeteroSelectError(
+            f"data: class numbers in y are {lowest} to {classes - 1}; allowed are 0 to {classes - 1 - lowest}, one for "
+            f"each of the {found} outputs of the model."
+        )
+    raise HeteroSelectError(
+        f"model: it gives {found} outputs per example; allowed are {classes} or more in one row, for the class numbers "
+        f"{lowest} to {classes - 1} in y."
+    )
+
+
+def _refuse_many_losses(value: object) -> None:
+    if not isinstance(value, Tensor) or value.numel() != 1:
+        given = f"{value.numel()} numbers" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+        raise HeteroSelectError(
+            f'loss: it gives {given} for two examples; allowed is a tensor of one number (reduction="mean").'
+        )
 
 
 def environment_of(
