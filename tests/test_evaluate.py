@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from heteroselect.evaluate import accuracy, client_accuracies, worst_tenth
+from heteroselect.evaluate import accuracy, class_accuracies, client_accuracies, worst_tenth
 
 # what the model says of six test examples: 0, 0, 1, 1, 2, 0
 OUTPUTS = torch.tensor([[9, 1, 0], [2, 1, 0], [0, 3, 1], [1, 5, 2], [0, 1, 2], [4, 0, 3]], dtype=torch.float32)
@@ -31,6 +31,20 @@ def test_classes_without_a_test_example_are_left_out() -> None:
     labels = [torch.tensor([3, 3, 3, 1]), torch.tensor([3, 3]), torch.tensor([2])]
     # the first is judged on its one example of class 1; the second has nothing to be judged on
     assert client_accuracies(outputs, TARGETS, labels, 4) == [1, 0.5]
+
+
+def test_the_accuracy_on_each_class_has_four_digits_and_none_without_an_example() -> None:
+    assert class_accuracies(OUTPUTS, TARGETS, 3) == [0.6667, 1.0, 0.5]
+    more = torch.nn.functional.pad(OUTPUTS, (0, 1), value=-1.0)
+    assert class_accuracies(more, TARGETS, 4) == [0.6667, 1.0, 0.5, None]
+
+
+def test_only_where_targets_are_classes_and_not_too_many() -> None:
+    assert class_accuracies(OUTPUTS, TARGETS, None) is None
+    assert class_accuracies(torch.zeros(6), TARGETS, 3) is None
+    wide = torch.nn.functional.pad(OUTPUTS, (0, 98), value=-1.0)
+    assert class_accuracies(wide, TARGETS, 101) is None
+    assert class_accuracies(wide[:, :100], TARGETS, 100) is not None
 
 
 @pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 4), (6, 3, 2)])

@@ -15,6 +15,10 @@ Function = Callable[[Tensor, Tensor], float]
 """(outputs, targets) of the whole test set to one number."""
 
 
+MOST = 100
+"""Classes whose accuracies are noted, each on its own."""
+
+
 def accuracy(outputs: Tensor, targets: Tensor) -> float:
     """The fraction of examples whose largest output is their class."""
     return int((outputs.argmax(1) == targets).sum()) / len(targets)
@@ -55,18 +59,36 @@ class Metric:
         return Measure(self.name, self.higher, self.unit)
 
 
-def client_accuracies(outputs: Tensor, targets: Tensor, labels: Sequence[Tensor], classes: int) -> list[float] | None:
-    """Each client's accuracy on test data of its own label mix: Σ_c (its share of class c)·(accuracy on c).
+def class_accuracies(outputs: Tensor, targets: Tensor, classes: int | None) -> list[float | None] | None:
+    """The accuracy on each class, to four digits, None for a class without a test example; None where targets are no
+    classes, where there are more than a line of text can hold, or where outputs are not one number per class."""
+    found = None if classes is None or classes > MOST else _by_class(outputs, targets, classes)
+    if found is None:
+        return None
+    pairs = zip(*(part.tolist() for part in found), strict=True)
+    return [round(value, 4) if known else None for value, known in pairs]
 
-    Classes without a test example are left out; None where the outputs are not one number per class.
-    """
+
+def _by_class(outputs: Tensor, targets: Tensor, classes: int) -> tuple[Tensor, Tensor] | None:
+    """The accuracy on each class, and which classes have a test example; the others have 0."""
     if outputs.ndim != 2 or outputs.shape[1] != classes:
         return None
     right = (outputs.argmax(1) == targets).double()
     total = torch.bincount(targets, minlength=classes).double()
     hits = torch.bincount(targets, weights=right, minlength=classes)
     known = total > 0
-    by_class = torch.where(known, hits / total.clamp(min=1), 0.0)
+    return torch.where(known, hits / total.clamp(min=1), 0.0), known
+
+
+def client_accuracies(outputs: Tensor, targets: Tensor, labels: Sequence[Tensor], classes: int) -> list[float] | None:
+    """Each client's accuracy on test data of its own label mix: Σ_c (its share of class c)·(accuracy on c).
+
+    Classes without a test example are left out; None where the outputs are not one number per class.
+    """
+    found = _by_class(outputs, targets, classes)
+    if found is None:
+        return None
+    by_class, known = found
     accuracies = []
     for mine in labels:
         mix = torch.bincount(mine, minlength=classes).double() * known

@@ -153,5 +153,24 @@ def test_a_metric_goes_by_its_name_and_the_lowest_is_the_first_where_lower_is_be
     assert figures(page)["accuracy"]["layout"]["yaxis"]["title"]["text"] == "test MSE, m²"
 
 
+def test_the_worst_and_the_best_class_in_the_end(make_run, tmp_path):
+    for seed, last in ((1, [0.5, None, 0.9]), (2, [0.7, None, 0.4])):
+        folder = make_run(f"a{seed}", seed=seed, each={"class_accuracy": None})
+        lines = [json.loads(line) for line in (folder / "rounds.jsonl").read_text().splitlines()]
+        for line, found in zip(lines, ([0.1, None, 0.2], [0.2, None, 0.2], last, None), strict=True):
+            line["class_accuracy"] = found  # the last round has none: the one before counts
+        (folder / "rounds.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    make_run("old", method="old")
+    body = render(compare([tmp_path]), "c").partition("<h2>Classes</h2>")[2].partition("</section>")[0]
+    assert "60.00%<small>class 0</small>" in body, "(0.5 + 0.7) / 2"
+    assert "65.00%<small>class 2</small>" in body, "(0.9 + 0.4) / 2"
+    assert body.count('class="cell"') == 2
+    assert "old" not in body, "a run of an earlier version has none"
+
+
+def test_no_classes_no_section(comparison):
+    assert "<h2>Classes</h2>" not in render(comparison, "c")
+
+
 def test_the_same_runs_give_the_same_page(comparison):
     assert render(comparison, "c") == render(comparison, "c")

@@ -51,6 +51,13 @@ def test_before_the_first_round(method: str, own: dict[str, Any], sentence: str)
         play(method=method, **own)
 
 
+def test_the_accuracy_on_classes_is_noted_where_there_are_classes() -> None:
+    result = play(method="fedavg")
+    found = [value for value in result.rounds[0]["class_accuracy"] if value is not None]
+    assert len(result.rounds[0]["class_accuracy"]) == 10
+    assert 0 <= min(found) <= result.final_accuracy <= max(found) <= 1
+
+
 def test_one_output_is_enough_where_loss_and_metric_are_ones_own() -> None:
     result = play(
         model=lambda: nn.Sequential(nn.Linear(4, 1), nn.Flatten(0)),
@@ -59,6 +66,7 @@ def test_one_output_is_enough_where_loss_and_metric_are_ones_own() -> None:
         metric=lambda outputs, y: -float((outputs - y).abs().mean()),
     )
     assert result.rounds_run == 1
+    assert result.rounds[0]["class_accuracy"] is None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ th { font-weight: 600; color: #5a6068; }
 td small { display: block; white-space: nowrap; color: $quiet; }
 tr.paper td { color: #5a6068; font-style: italic; }
 .key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 8px; }
+.strip { display: inline-flex; border: 1px solid $grid; }
+.cell { display: inline-block; width: 10px; height: 18px; }
 details { border-top: 1px solid $grid; padding: 6px 0; }
 summary { cursor: pointer; }
 pre { overflow-x: auto; background: #f6f7f8; padding: 12px 14px; border-radius: 8px; font-size: 0.85rem; }

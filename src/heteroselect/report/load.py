@@ -100,6 +100,7 @@ class _Line(_Checked):
     score_parts: dict[str, float | None] | None = None
     memory_norm: float | None = None
     events: list[_Event] | None = None
+    class_accuracy: list[float | None] | None = None
 
     @model_validator(mode="after")
     def _one_figure_a_client(self) -> Self:

@@ -11,6 +11,7 @@ from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, tail
 from heteroselect.report import MARK, curves, plots
+from heteroselect.report.classes import classes
 from heteroselect.report.curves import to_target
 from heteroselect.report.html import STYLE
 from heteroselect.report.html import row as _row
@@ -121,7 +122,7 @@ def render(comparison: Comparison, command: str) -> str:
         body.append(
             _section(heading or comparison.measure.title, caption, f'<div id="plot-{name}" class="plot"></div>')
         )
-    body += [_events(comparison), _environments(comparison), _configs(comparison)]
+    body += [classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
     return _PAGE.substitute(
         mark=MARK,
         title=escape(title),

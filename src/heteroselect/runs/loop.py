@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from heteroselect import methods
-from heteroselect.evaluate import client_accuracies, worst_tenth
+from heteroselect.evaluate import class_accuracies, client_accuracies, worst_tenth
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.measure import Measure
 from heteroselect.moment import Moment
@@ -71,10 +71,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Evaluator(Protocol):
-    """What the model is worth: a number, and its outputs for every test example."""
+    """What the model is worth: its outputs for every test example, and a number that is made of them."""
 
-    def evaluate(self, weights: Weights) -> float: ...
     def outputs(self, weights: Weights) -> Tensor: ...
+    def value(self, outputs: Tensor) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -182,11 +182,13 @@ def _rounds(
             experiment.streams,
             selected=config.selected,
         )
-        record = played.record
+        record, by_class = played.record, None
         if t % config.evaluate_every == 0 or t == config.last_round:
             weights = shown(experiment.method, played.server.state, played.server.weights)
-            record = replace(record, accuracy=engine.evaluator.evaluate(weights))
-        line = _line(record, played.server.now)
+            outputs = engine.evaluator.outputs(weights)
+            record = replace(record, accuracy=engine.evaluator.value(outputs))
+            by_class = class_accuracies(outputs, experiment.federation.test.y, experiment.federation.classes)
+        line = _line(record, played.server.now) | {"class_accuracy": by_class}
         with undivided():
             engine.clients.settle(played.used)
             progress.uploads.update(played.received)
