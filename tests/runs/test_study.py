@@ -100,13 +100,34 @@ def test_axes_are_crossed_and_refused_pairs_have_a_reason(tmp_path: Path) -> Non
     assert "memory none only" in planned.refused["fedavg, drive, error"]
 
 
+ROW = '[[row]]\nmethod = "fedavg"\n'
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("preset = ", "not valid TOML"),
-        ('preset = "mnist"', "row: field required"),
+        ('preset = "mnist"', r"row: it is missing; allowed is a list, of which each is a table with method, name"),
+        ('[[row]]\nname = "a"', r"row 1.method: it is missing; allowed is a text\.$"),
+        (f'colour = "red"\n{ROW}', r"colour: there is no 'colour' in the top level; allowed are row, title, preset"),
+        (f"{ROW}[[row]]\nmethod = 3", r"row 2.method: allowed is a text, not 3\.$"),
+        (f'charge = "free"\n{ROW}', r"charge: allowed is paper, uplink or everything, not 'free'\.$"),
+        (f'seeds = [1, "two"]\n{ROW}', r"seeds 2: allowed is a whole number, not 'two'\.$"),
+        (f"seeds = 1\n{ROW}", r"seeds: allowed is a list, of which each is a whole number, not 1\.$"),
+        (
+            f"{ROW}paper = [{{ peak_accuracy = 91.9 }}]",
+            r"paper 1.peak_accuracy: allowed is a number ≥ 0 and ≤ 1, not 91.9",
+        ),
+        (
+            f'{ROW}[cross]\n"method.compress.kind" = "topk"',
+            r"cross.method.compress.kind: allowed is a list, not 'topk'",
+        ),
+        (
+            f'{ROW}[[claim]]\ntext = "t"\nbetter = "a"\nthan = "b"\nfigure = "speed"',
+            r"claim 1.figure: allowed is peak_acc",
+        ),
         ('[[row]]\nmethod = "fedavg"\n[[row]]\nmethod = "fedavg"', "a name of its own"),
-        ('[[row]]\nmethod = "fedavg"\ncolour = "red"', "colour"),
+        (f'{ROW}colour = "red"', r"row 1.colour: there is no 'colour' in row 1; allowed are method, name, preset"),
         ('[[row]]\nmethod = "nonsense"', "row nonsense: method: no method"),
     ],
 )

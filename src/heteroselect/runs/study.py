@@ -43,6 +43,7 @@ from heteroselect.runs.folder import CONFIG, finished, read_summary
 from heteroselect.runs.grid import Cell, config_in, differences, refuse_another, same_settings
 from heteroselect.runs.reclock import decided
 from heteroselect.settings.config import Loaded, flatten, load
+from heteroselect.settings.forms import explained
 from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import Config, Group, PaperRow
 
@@ -107,9 +108,7 @@ def read(path: Path) -> Study:
     except OSError as error:
         raise HeteroSelectError(f"study: {path} cannot be read ({error.strerror}).") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise HeteroSelectError(f"study: {path}: {where}: {first['msg'].lower()}.") from error
+        raise HeteroSelectError(f"study: {path}: {explained(error, Study)}.") from error
     except ValueError as error:
         raise HeteroSelectError(f"study: {path} is not valid TOML ({error}).") from error
     labels = [row.label for row in study.row]
