@@ -24,7 +24,7 @@ def test_it_is_shown_and_drawn(call, here, old):
     assert code == 0
     assert "heteroselect on mnist, seed 42" in out
     assert "89.31%" in out
-    assert "91.94%" in out  # the paper's
+    assert "91.94%" not in out, "three rounds are too few to stand beside the paper"
     assert "<svg" in (here / "old.svg").read_text()
     assert json.loads(call("show", "old", "--json")[1])["environment"]["heteroselect"] == "0.1.0"
 

@@ -32,6 +32,12 @@ def test_bars_are_medians_with_the_range_of_the_seeds_and_the_paper_below(make_r
     assert bars(found, "wire_megabytes")["the paper: Table I"][-1] == "not given"
 
 
+def test_values_that_are_not_float32_have_no_count_of_values(make_run):
+    found = compare([make_run("a", summary={"sends_float32": False})])
+    assert bars(found, "megabytes")["ours"] == (0.0, 0.0, 0.0, "— not float32")
+    assert bars(found, "wire_megabytes")["ours"][0] == 6.0
+
+
 def test_a_paper_that_names_no_round_never_reached_it(make_run):
     found = compare([make_run("a", settings={"paper": [{"source": "Table I", "peak_accuracy": 0.5}]})])
     assert bars(found, "seconds")["the paper: Table I"] == (0.0, 0.0, 0.0, "not reached")

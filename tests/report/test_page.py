@@ -153,6 +153,14 @@ def test_a_metric_goes_by_its_name_and_the_lowest_is_the_first_where_lower_is_be
     assert figures(page)["accuracy"]["layout"]["yaxis"]["title"]["text"] == "test MSE, m²"
 
 
+def test_curves_against_values_alone_are_of_float32(make_run, tmp_path):
+    make_run("a")
+    make_run("few", method="few", summary={"sends_float32": False})
+    traces = plots.accuracy(compare([tmp_path])).data
+    assert [sum(trace.name == name for trace in traces) for name in ("ours", "few")] == [4, 3]
+    assert {trace.xaxis for trace in traces if trace.name == "few"} == {"x", "x2", "x3"}
+
+
 def test_the_worst_and_the_best_class_in_the_end(make_run, tmp_path):
     for seed, last in ((1, [0.5, None, 0.9]), (2, [0.7, None, 0.4])):
         folder = make_run(f"a{seed}", seed=seed, each={"class_accuracy": None})

@@ -118,6 +118,15 @@ def test_one_method_is_crossed(tmp_path: Path) -> None:
     assert "no report" in str(call(*words(tmp_path / "mine", *AXES)).exception)
 
 
+def test_the_tables_of_another_cross_are_not_taken_away(tmp_path: Path) -> None:
+    (tmp_path / "cross.md").write_text(crosses.MADE)
+    axes = {"method.compress.kind": ["topk", "qsgd"], "method.train.steps": [1, 2]}
+    (tmp_path / "cross.json").write_text(json.dumps({"method": "fedavg", "axes": axes, "seeds": [1]}))
+    found = str(call(*words(tmp_path, *AXES)).exception)
+    assert "holds a cross with method.compress.kind=qsgd, method.train.steps=1, method.train.steps=2; allowed" in found
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cross.json", "cross.md"]
+
+
 def test_costs_are_taken_apart_by_factors() -> None:
     """A codec that halves the bytes of both selectors does not interact with them."""
 

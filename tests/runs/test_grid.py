@@ -119,6 +119,17 @@ def test_a_grid_is_gone_on_with_and_nothing_is_run_twice(compared: Path, tmp_pat
     assert json.loads(kept)["model_sha256"] == json.loads((victim / "summary.json").read_text())["model_sha256"]
 
 
+def test_a_comparison_is_added_to_and_none_of_it_is_taken_away(compared: Path) -> None:
+    before = {path: path.read_bytes() for path in compared.glob("compare.*")}
+    for fewer in (["--methods", "fedavg,fedavgm"], ["--seeds", "1"]):
+        found = call(*words(compared, *fewer))
+        assert isinstance(found.exception, HeteroSelectError)
+        assert "holds a comparison of fedavg, fedcg, heteroselect, heteroselect-as-run" in str(found.exception)
+        assert "with the seeds 1, 2; allowed are these and more" in str(found.exception)
+    assert before == {path: path.read_bytes() for path in compared.glob("compare.*")}
+    assert not (compared / "fedavgm").exists()
+
+
 def test_other_settings_in_the_same_folder_are_refused(compared: Path) -> None:
     found = call(*words(compared, "--set", "rounds=5"))
     assert isinstance(found.exception, HeteroSelectError)

@@ -94,6 +94,7 @@ def compare(
             refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
     refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
     refuse_others(path / "report.html", "--out", MARK)
+    refuse_fewer(path, {(cell.method, cell.seed) for cell in cells})
     if not (quiet or as_json):
         for text in dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought):
             note(text)
@@ -111,6 +112,22 @@ def compare(
     if failed:
         say(f"without {', '.join(sorted(failed))}, which did not come to an end")
         raise typer.Exit(1)
+
+
+def refuse_fewer(path: Path, runs: set[tuple[str, int]]) -> None:
+    """A comparison may be given more methods and seeds; without some of its own its tables would lose them."""
+    from heteroselect.files import read_json
+
+    try:
+        there = {(str(run["row"]), int(run["seed"])) for run in read_json(path / "compare.json")["runs"]}
+    except (OSError, ValueError, KeyError, TypeError):  # there is none, or none that could be lost
+        return
+    if there - runs:
+        names, seeds = (sorted({one[place] for one in there}, key=str) for place in (0, 1))
+        raise HeteroSelectError(
+            f"--out: {path} holds a comparison of {', '.join(map(str, names))} with the seeds "
+            f"{', '.join(map(str, seeds))}; allowed are these and more, or a new folder."
+        )
 
 
 def run_cells(

@@ -9,6 +9,7 @@ import typer
 from heteroselect.cli.report import refuse_others
 from heteroselect.cli.terminal import note, out, say
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_json
 from heteroselect.report import MARK
 
 
@@ -34,6 +35,7 @@ def cross(
     found = crosses.crossing(preset, names[0], crosses.read_axes(pairs), seeds, changes, path)
     refuse_others(path / "cross.md", "--out", crosses.MADE)
     refuse_others(path / "cross.html", "--out", MARK)
+    refuse_fewer(path, found.base, found.axes, seeds)
     if not (path / "cross.md").exists():
         for name in ("cross.csv", "cross.json", "cross.svg", "cross.png"):  # they come and go with cross.md
             refuse_others(path / name, "--out", MARK)
@@ -57,6 +59,23 @@ def cross(
     if left:
         say(f"{left} of {len(cells)} runs did not come to an end")
         raise typer.Exit(1)
+
+
+def refuse_fewer(path: Path, method: str, axes: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> None:
+    """A cross may be given more values and seeds; one of other settings, or of fewer, would take its tables away."""
+    try:
+        there = read_json(path / "cross.json")
+        values = [(key, value) for key, found in there["axes"].items() for value in found]
+        lost = [f"{key}={value}" for key, value in values if value not in axes.get(key, ())]
+        lost += [f"seed {seed}" for seed in there["seeds"] if seed not in seeds]
+        lost += [there["method"]] if there["method"] != method else []
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or none that could be lost
+        return
+    if lost:
+        raise HeteroSelectError(
+            f"--out: {path} holds a cross with {', '.join(map(str, lost))}; allowed is one that has it too, or a new "
+            "folder."
+        )
 
 
 def print_cross(found: Any) -> None:

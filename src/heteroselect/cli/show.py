@@ -12,6 +12,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.measure import Measure
 from heteroselect.report import tables
+from heteroselect.report.beside import beside
 from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 
@@ -32,7 +33,8 @@ def show(
         summary, lines = read_summary(folder), read_rounds(folder)
         config = read_toml(folder / CONFIG)
         refuse_edited(folder, Fingerprint.read(folder), config)
-        paper = [PaperRow.model_validate(row) for row in config.get("paper", [])]
+        rows = [PaperRow.model_validate(row) for row in config.get("paper", [])]
+        paper = beside(rows, len(lines), reached=summary["rounds_to_target"] is not None)
         if as_json:
             typer.echo(json.dumps(summary, indent=2))
         else:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from heteroselect.report import tables
+from heteroselect.report.beside import beside
 from heteroselect.runs.folder import whole_rounds
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
-        out.print(tables.result_table(result.summary, result.config.paper))
+        reached = result.summary["rounds_to_target"] is not None
+        paper = beside(result.config.paper, len(result.rounds), reached=reached)
+        out.print(tables.result_table(result.summary, paper))
         out.print(f"folder: {result.folder}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":
         words = ["heteroselect", "resume", str(result.folder), *own_files(result.config)]

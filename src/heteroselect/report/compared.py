@@ -10,6 +10,7 @@ from heteroselect.report.load import Comparison
 from heteroselect.report.style import PAPER, look
 from heteroselect.settings import PaperRow
 
+FEW_BITS = "— not float32"
 RECONSTRUCTED = "* rule reconstructed from its paper's abstract"
 
 
@@ -29,7 +30,8 @@ def target_bars(comparison: Comparison, axis: str) -> list[Bar]:
     """What each method takes to reach the target, then what the paper says it took."""
     bars = []
     for index, group in enumerate(comparison.groups):
-        value, low, high, note = drawn(to_target(group.summaries, group.lines, axis))
+        arrived = to_target(group.summaries, group.lines, axis)
+        value, low, high, note = drawn(arrived) if group.counts(axis) else (0.0, 0.0, 0.0, FEW_BITS)
         bars.append(Bar(group.label, look(index).colour, value, low, high, note))
     for row in comparison.paper:
         value, note = _paper_figure(row, axis)

@@ -31,7 +31,7 @@ _STYLE: dict[Any, Any] = {
 def accuracy(comparison: Comparison) -> Figure:
     figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     for panel, (axis, title) in zip(figure.subplots(2, 2, sharey=True).flat, curves.AXES.items(), strict=True):
-        _bands(panel, comparison, partial(curves.accuracy, axis=axis))
+        _bands(panel, comparison, partial(curves.accuracy, axis=axis), axis)
         panel.axhline(comparison.target, color=QUIET, lw=0.8, ls="--")
         panel.set(xlabel=title, xlim=(0, None))
         panel.yaxis.set_major_formatter(written(comparison.measure))
@@ -115,11 +115,13 @@ def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
     return written
 
 
-def _bands(panel: Axes, comparison: Comparison, pick: Callable[[curves.Lines], curves.Curve]) -> None:
-    """Draw the mean and the seed band of each method that has one."""
+def _bands(
+    panel: Axes, comparison: Comparison, pick: Callable[[curves.Lines], curves.Curve], axis: str = "rounds"
+) -> None:
+    """Draw the mean and the seed band of each method that has one, and for which the `axis` means something."""
     for index, group in enumerate(comparison.groups):
         band, style = curves.band([pick(lines) for lines in group.lines]), look(index)
-        if len(band.x):
+        if len(band.x) and group.counts(axis):
             stroke, marker = _STROKES[style.dash], "" if len(band.x) > 1 else "o"
             label = _plain(group.label)
             panel.plot(band.x, band.mean, color=style.colour, ls=stroke, lw=1.2, marker=marker, label=label)

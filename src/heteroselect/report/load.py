@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.measure import ACCURACY, Measure
+from heteroselect.report.beside import beside
 from heteroselect.runs.fingerprint import Fingerprint, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
@@ -48,6 +49,14 @@ class Group:
     @property
     def clients(self) -> int:
         return int(self.runs[0].config["clients"])
+
+    @property
+    def sends_float32(self) -> bool:
+        return all(run.summary.get("sends_float32", True) for run in self.runs)
+
+    def counts(self, axis: str) -> bool:
+        """Whether a cost means something for these runs: the paper counts values of 32 bits."""
+        return axis != "megabytes" or self.sends_float32
 
     @property
     def reconstruction(self) -> bool:
@@ -146,7 +155,10 @@ def compare(folders: Sequence[Path]) -> Comparison:
     if len(measures) > 1:
         names = ", ".join(sorted(f"{one.name} ({'higher' if one.higher else 'lower'} is better)" for one in measures))
         raise HeteroSelectError(f"report: the runs differ in metric ({names}); a page shows one.")
-    papers = {row.source: row for run in runs for row in run.paper}
+    papers: dict[str, PaperRow] = {}
+    for run in sorted(runs, key=lambda run: len(run.rounds)):  # the longest says most
+        standing = beside(run.paper, len(run.rounds), reached=run.summary["rounds_to_target"] is not None)
+        papers |= {row.source: row for row in standing}
     first = runs[0].summary
     notes, judged = (*left_out, *twice), str(first.get("evaluated_on", "test"))
     clocks = tuple(sorted({str(run.config.get("world", {}).get("charge", "paper")) for run in runs}))

@@ -19,7 +19,7 @@ from heteroselect.report.html import section as _section
 from heteroselect.report.html import table as _table
 from heteroselect.report.load import Comparison, Group
 from heteroselect.report.style import look
-from heteroselect.report.tables import NOTHING, figure, shown
+from heteroselect.report.tables import NOTHING, shown
 from heteroselect.settings import PaperRow
 from heteroselect.version import __version__
 from heteroselect.world.clock import clock_sentence
@@ -165,7 +165,9 @@ def _notes(comparison: Comparison) -> list[str]:
 
 def _results(comparison: Comparison) -> str:
     horizons = {
-        axis: horizon(to_target(group.summaries, group.lines, axis) for group in comparison.groups)
+        axis: horizon(
+            to_target(group.summaries, group.lines, axis) for group in comparison.groups if group.counts(axis)
+        )
         for axis in curves.AXES
     }
     every = [lines for group in comparison.groups for lines in group.lines]
@@ -225,7 +227,7 @@ def _result_row(
         axis = field.removesuffix("_to_target")
         if axis == field:
             cells.append(_over_seeds(field, figures[field], measure))
-        elif NOTHING in [figure(summary, field) for summary in group.summaries]:
+        elif not group.counts(axis):
             cells.append(NOTHING)
         else:
             cells.append(_to_target(field, to_target(group.summaries, group.lines, axis), horizons[axis]))

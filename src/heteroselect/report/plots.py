@@ -36,7 +36,8 @@ def accuracy(comparison: Comparison) -> go.Figure:
     for cell, (axis, title) in enumerate(curves.AXES.items()):
         place = {"row": cell // 2 + 1, "col": cell % 2 + 1}
         hover = f"{title} %{{x:,.4~g}}<br>{text(measure.name)} {number}"
-        _add_bands(figure, comparison, partial(curves.accuracy, axis=axis), place, hover, legend=cell == 0)
+        pick = partial(curves.accuracy, axis=axis)
+        _add_bands(figure, comparison, pick, place, hover, legend=cell == 0, axis=axis)
         figure.add_hline(y=comparison.target, line={"color": QUIET, "width": 1, "dash": "dash"}, **place)
         figure.update_xaxes(title_text=title, rangemode="tozero", **place)
     for row in (1, 2):
@@ -187,11 +188,13 @@ def _add_bands(
     hover: str,
     *,
     legend: bool = True,
+    axis: str = "rounds",
 ) -> None:
-    """Per method a mean line and, where there are several seeds, the area between the lowest and the highest."""
+    """Per method a mean line and, where there are several seeds, the area between the lowest and the highest; none of
+    a method for which the `axis` means nothing."""
     for index, group in enumerate(comparison.groups):
         band, style = curves.band([pick(lines) for lines in group.lines]), look(index)
-        if len(band.x) == 0:
+        if len(band.x) == 0 or not group.counts(axis):
             continue
         shared = {"name": text(group.label), "legendgroup": text(group.label), **place}
         if len(group.runs) > 1:

@@ -104,6 +104,8 @@ def prepare(
     own = tuple(name for name, one in {"world": world, "loss": loss, "metric": metric}.items() if one is not None)
     if world is not None:
         config = config.model_copy(update={"world": config.world.model_copy(update={"links": "own"}), "paper": ()})
+    if metric is not None and Metric.of(metric) != Metric(accuracy):
+        config = config.model_copy(update={"paper": ()})
     config, federation = _federation(config, streams, data, test, identify)
     if federation.classes is None and (loss is None or metric is None):
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")

@@ -96,6 +96,8 @@ def load(
         raise HeteroSelectError(
             f"target: allowed is a number ≥ 0 and ≤ 1 where the metric is the accuracy, not {config.target}."
         )
+    if "paper" not in given and _another(flat, config):
+        config = config.model_copy(update={"paper": ()})
     _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
     return Loaded(config, chosen.method, chosen.brought)
@@ -169,6 +171,14 @@ ONLY_WITH = {
     "world.links_keep": ("world.links", "measured"),
 }
 """Settings that change nothing unless another one has this value."""
+_EXPERIMENT = ("data.name", "data.partition", "model.name")
+
+
+def _another(flat: Mapping[str, Any], config: Config) -> bool:
+    """Whether a run is of another data set, partition or model than its source, whose paper then says nothing of it."""
+    keys = [key for key, needs in ONLY_WITH.items() if needs == ("data.partition", config.data.partition)]
+    before = {key: flat.get(key, attrgetter(key)(Config())) for key in (*_EXPERIMENT, *keys)}
+    return any(value != attrgetter(key)(config) for key, value in before.items())
 
 
 def _refuse_idle(given: Iterable[str], config: Config) -> None:

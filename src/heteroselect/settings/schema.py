@@ -176,6 +176,8 @@ class PaperRow(Group):
     seconds_to_target: float | None = None
     megabytes_to_target: float | None = None
     parameters: int | None = None
+    rounds: Count | None = None
+    """rounds that its peak and its last accuracy were taken from"""
 
 
 VERSION: Literal[2] = 2
