@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heteroselect.claims import bounded, bounded_losses, bounded_reports
+from heteroselect.claims import bounded, bounded_examples, bounded_losses, bounded_reports
 from heteroselect.messages import Upload
+from heteroselect.world import Event
 
 
 def upload(client: int, **report: float) -> Upload:
@@ -44,6 +45,14 @@ def test_a_minority_moves_no_claim_beyond_the_bound_of_the_honest(honest: list[f
     assert np.isfinite(found).all()
     assert np.abs(found).max() <= 10 * 2.0 + 1e-9
     assert found[: len(honest)].tolist() == honest or min(honest) < 0.2
+
+
+def test_examples_are_whole_numbers_cut_to_ten_medians() -> None:
+    sizes, events = bounded_examples(np.array([7, 5, 10**12, 6, 50]), 10)
+    assert sizes.tolist() == [7, 5, 70, 6, 50]
+    assert sizes.dtype == np.int64
+    assert events == [Event(2, "claim", "its number of examples of 1e+12 was taken as 70")]
+    assert bounded_examples(np.array([7, 5, 10**12]), 0)[0].tolist() == [7, 5, 10**12]
 
 
 def test_reports_are_bounded_by_name_and_invented_names_are_dropped() -> None:

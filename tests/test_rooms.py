@@ -17,7 +17,7 @@ PARTS = ("score", "select", "allocate", "train", "compress", "aggregate")
 OUTSIDE = {"settings", "cli", "simulate", "flower", "world", "runs", "methods"}
 ENGINES = [
     *sorted((SOURCE / "simulate").glob("*.py")),
-    *(SOURCE / "flower" / f"{name}.py" for name in ("engine", "post", "records", "reply", "memory")),
+    *(SOURCE / "flower" / f"{name}.py" for name in ("engine", "notes", "owners", "post", "records", "reply", "memory")),
 ]
 LONGEST = 80
 """Lines of a function."""

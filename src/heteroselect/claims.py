@@ -1,4 +1,4 @@
-"""What clients claim of themselves (losses, lengths) is bounded before anything uses it.
+"""What clients claim of themselves (losses, lengths, how many examples) is bounded before anything uses it.
 
 A claim costs nothing and cannot be checked: a loss of 1e29 would make its client the most informative of all. So a
 claim far beyond those of the others is cut to a multiple of their median, and noted.
@@ -40,6 +40,14 @@ def bounded_losses(asked: Counts, losses: Reals, bound: float) -> tuple[Reals, l
     return found, [_noted(int(asked[place]), "loss", losses[place], found[place]) for place in places]
 
 
+def bounded_examples(sizes: Counts, bound: float) -> tuple[Counts, list[Event]]:
+    """How many examples each client is taken to have, and whose claim was not believed."""
+    found, places = bounded(sizes.astype(np.float64), bound)
+    taken = sizes.copy()
+    taken[places] = found[places].astype(np.int64)
+    return taken, [_noted(int(place), "number of examples", sizes[place], taken[place]) for place in places]
+
+
 def bounded_reports(
     uploads: Mapping[int, Upload], bound: float, labels: bool = False
 ) -> tuple[dict[int, Upload], list[Event]]:
@@ -52,7 +60,7 @@ def bounded_reports(
     for upload in uploads.values():
         for name in upload.report:
             names[name] = names.get(name, 0) + 1
-    known = [name for name, count in names.items() if 2 * count > len(uploads) or (labels and _is_label(name))]
+    known = [name for name, count in names.items() if 2 * count > len(uploads) or (labels and is_label(name))]
     reports = {client: {n: one.report[n] for n in known if n in one.report} for client, one in uploads.items()}
     events = [
         Event(client, "claim", "it reported what the others do not")
@@ -62,7 +70,7 @@ def bounded_reports(
     for name in known:
         clients = [client for client in uploads if name in reports[client]]
         claimed = np.array([reports[client][name] for client in clients], np.float64)
-        if labels and _is_label(name):
+        if labels and is_label(name):
             found = np.clip(np.nan_to_num(claimed), 0.0, 1.0)
             places = np.flatnonzero(found != claimed)
         else:
@@ -73,7 +81,8 @@ def bounded_reports(
     return {client: replace(one, report=reports[client]) for client, one in uploads.items()}, events
 
 
-def _is_label(name: str) -> bool:
+def is_label(name: str) -> bool:
+    """Whether a report calls the share of one of the first LABELS classes so."""
     number = name.removeprefix("label")
     return name != number and number.isdecimal() and int(number[:9]) < LABELS
 

@@ -1,7 +1,8 @@
 """What arrives: who of those who trained is asked for its update, how long answers take, what is lost or damaged on
 the way, and what the server accepts."""
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class Arrived:
     events: list[Event]
     other_clocks: dict[str, float]
     """How long the server would have waited under each way of charging."""
+    decoding: dict[int, float] = field(default_factory=dict)
+    """How many seconds of the server's own it took to decode each upload."""
 
 
 def choose(
@@ -81,7 +84,7 @@ def receive(
         others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate, enough)[1]
     in_time, seconds, answers = faults.wait(answers, fate, enough)
     codecs = table_with(getattr(method.compress, "codec", None))
-    payloads, updates, events = [0] * len(ids), {}, []
+    payloads, updates, events, decoding = [0] * len(ids), {}, [], dict[int, float]()
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
         if kind == "missing":
             events.append(Event(client, "missing"))
@@ -93,11 +96,14 @@ def receive(
         if not in_time[place]:
             events.append(Event(client, "late"))
             continue
+        began = time.perf_counter()
         try:
             update = decode(upload.payload, sent.size, codecs)
         except WireError as error:
             events.append(Event(client, "rejected", str(error)))
             continue
+        finally:
+            decoding[client] = time.perf_counter() - began
         if sends_too_much(update, float(sent.densities[place]), method):
             events.append(Event(client, "rejected", "it sent more than it was allowed to"))
         else:
@@ -108,7 +114,7 @@ def receive(
     took = dict(zip(ids, answers.tolist(), strict=True))
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
-    return Arrived(updates, took, over_the_air, seconds, events, others)
+    return Arrived(updates, took, over_the_air, seconds, events, others, decoding)
 
 
 def sends_too_much(update: Update, density: float, method: Method) -> bool:

@@ -7,7 +7,7 @@ the world's, and every decision is the method's. A round changes nothing: it ret
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -53,6 +53,15 @@ class Clients(Protocol):
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]: ...
     def settle(self, used: Mapping[int, bool]) -> None: ...
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]: ...
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """Clients whose messages can go wrong on their way. `troubles` are those since it was asked last; `decoded` is told
+    how many seconds each upload took."""
+
+    def troubles(self) -> list[Event]: ...
+    def decoded(self, seconds: Mapping[int, float]) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -410,7 +419,7 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         learning_rate=method.rate.eta(this.moment),
         memory_norm=float(np.mean(kept)) if kept else None,
         score_parts={name: float(part.mean()) for name, part in seen.scores.parts.items()},
-        events=arrived.events,
+        events=with_troubles(arrived, this.clients),
     )
     state, received = dict(result.state), {}
     mean = result.aggregate
@@ -432,6 +441,25 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
     counted = result.weights > 0 if method.keep_unweighted else np.ones(len(ids), bool)
     used = {int(k): bool(counts) and int(k) in arrived.updates for k, counts in zip(ids, counted, strict=True)}
     return Played(after, record, used, received)
+
+
+def with_troubles(arrived: Arrived, clients: Clients) -> list[Event]:
+    """The events of the round, with what the engine says went wrong: where it is why an answer is missing, there."""
+    if not isinstance(clients, Remote):
+        return arrived.events
+    clients.decoded(arrived.decoding)
+    missing: dict[int, list[str]] = {event.client: [] for event in arrived.events if event.kind == "missing"}
+    others: list[Event] = []
+    for trouble in clients.troubles():
+        if trouble.client in missing and trouble.kind == "trouble":
+            missing[trouble.client].append(trouble.detail)
+        else:
+            others.append(trouble)
+    events = [
+        replace(event, detail="; ".join(missing[event.client])) if event.kind == "missing" else event
+        for event in arrived.events
+    ]
+    return events + others
 
 
 def wait_for_clients(this: Round, losses: Callable[[], Reals]) -> tuple[Conditions, float]:

@@ -54,9 +54,10 @@ class Nodes:
         self.lose: Callable[[Message], bool] = lambda message: False
         self.spoil: Callable[[Message], Message] = lambda message: message
         self.seen: list[Message] = []
+        self.keys: dict[int, str] = {}  # by place, where nodes have any
 
-    def nodes(self) -> set[int]:
-        return {self.first + place for place in range(len(self.sites))}
+    def nodes(self) -> dict[int, str]:
+        return {self.first + place: self.keys.get(place, "") for place in range(len(self.sites))}
 
     def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
         answers = []

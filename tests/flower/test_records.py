@@ -72,6 +72,28 @@ def test_bytes_that_are_no_model_are_refused(data):
         from_bytes(data)
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        {f"own{number}": 1.0 for number in range(65)},
+        {"x" * 65: 1.0},
+        {f"label{'0' * zeros}{number}": 0.0 for zeros in range(5) for number in range(1, 230)},
+    ],
+    ids=["many", "long", "labels"],
+)
+def test_a_report_is_a_few_numbers_with_short_names(report):
+    content = RecordDict({BODY: to_record(Upload(3, b"", 5, report))})
+    with pytest.raises(RecordError, match=r"its report has (more than 64 names|a name of more than 64 characters)"):
+        from_record(Upload, content, payload=b"")
+
+
+def test_shares_of_many_labels_fit_beside_sixty_four_names():
+    report = {"x" * 64: 1.0} | {f"own{number}": 1.0 for number in range(63)}
+    report |= {f"label{number}": 0.001 for number in range(1000)}
+    content = RecordDict({BODY: to_record(Upload(3, b"", 5, report))})
+    assert from_record(Upload, content, payload=b"").report == report
+
+
 def test_what_is_missing_or_of_another_kind_is_refused():
     with pytest.raises(RecordError, match="has no header"):
         Header.read(RecordDict())

@@ -149,6 +149,55 @@ def test_a_client_that_fails_is_missing_and_the_round_goes_on(tmp_path):
     assert result.arrays is not None
 
 
+def test_a_client_that_claims_to_have_most_of_the_examples_is_not_believed(tmp_path):
+    class Boasting(Grid):
+        def pull_messages(self, message_ids):
+            found = super().pull_messages(message_ids)
+            for message in found:
+                if message.content["header"]["kind"] == "Hello" and message.metadata.src_node_id == 73:
+                    message.content["body"]["examples"] = [10**9]
+            return found
+
+    strategy, _ = started(Boasting(tmp_path))
+    assert strategy._server.population.sizes.tolist() == [60, 60, 60, 600, 60]
+    first = [(event.client, event.kind, event.detail) for event in strategy.records[0].events]
+    assert first == [(3, "claim", "its number of examples of 1e+09 was taken as 600")]
+
+
+def test_a_client_belongs_to_its_key_in_an_app_of_ones_own(tmp_path):
+    """A node with another key turns up after the first round and claims client 0, whose node has gone."""
+
+    class Hijacked(Grid):
+        def get_nodes(self):
+            there = [SimpleNamespace(node_id=70 + k, public_key=bytes([k])) for k in range(CLIENTS)]
+            if len(strategy.records):
+                there[0] = SimpleNamespace(node_id=80, public_key=b"another")
+            return there
+
+        def push_messages(self, messages):
+            for message in messages:
+                if message.metadata.dst_node_id == 80:
+                    message.metadata.dst_node_id = 70
+            return super().push_messages(messages)
+
+        def pull_messages(self, message_ids):
+            found = super().pull_messages(message_ids)
+            for message in found:
+                if len(strategy.records) and message.metadata.src_node_id == 70:
+                    message.metadata.__dict__["_src_node_id"] = 80
+            return found
+
+    strategy = HeteroSelectStrategy(
+        network, clients=CLIENTS, selected=5, rounds=2, settings=CHANGES, timeout=5, keys=True
+    )
+    strategy.start(Hijacked(tmp_path), ArrayRecord(network().state_dict()), num_rounds=2)
+    events = [[(event.client, event.kind, event.detail) for event in record.events] for record in strategy.records]
+    assert events == [
+        [],
+        [(0, "missing", "it has no node"), (0, "claim", "a node with another key claims it")],
+    ]
+
+
 def test_a_round_in_which_nobody_has_a_node_leaves_no_replies_behind(tmp_path):
     """In round 2 the nodes are away; the uploads of round 3 count in round 3."""
 

@@ -30,7 +30,9 @@ class Screen:
         100.0, "an update longer than this many times the cohort's median is refused; 0 refuses none", ge=0
     )
     claims: float = setting(
-        10.0, "a reported loss or length beyond this many times the median of all is cut to it; 0 cuts none", ge=0
+        10.0,
+        "a reported loss, length or number of examples beyond this many times the median is cut to it; 0 cuts none",
+        ge=0,
     )
 
     def refused(self, updates: Mapping[int, Update], history: Reals | None = None) -> set[int]:

@@ -8,7 +8,7 @@ import json
 import os
 import tomllib
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import write_whole
 from heteroselect.flat import FlatModel
 from heteroselect.flower.engine import FlowerEngine
+from heteroselect.flower.owners import Owners
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.post import GridPost
 from heteroselect.flower.reply import Site, default_memory, reply
@@ -81,7 +82,7 @@ def main(grid: Grid, context: Context) -> None:
     try:
         plan = str(run["plan"])
         experiment = prepare(Plan.of(plan).load(tomllib.loads(str(run["config"]))), identify=True)
-        serve(grid, experiment, Path(str(run["out"])), Plan.of(plan))
+        serve(grid, experiment, Path(str(run["out"])), Plan.of(plan), str(run.get("keys", "")).split())
     except HeteroSelectError as error:
         write_whole(work / ERROR, str(error).encode())
         raise
@@ -97,15 +98,16 @@ def main(grid: Grid, context: Context) -> None:
 server.main()(main)
 
 
-def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan) -> None:
-    """Go on with the run in the folder `path` from its last checkpoint to its end, over the grid."""
+def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan, keys: Sequence[str] = ()) -> None:
+    """Go on with the run in the folder `path` from its last checkpoint to its end, over the grid. `keys` are the
+    digests of those that the nodes were registered with, by their places."""
     threads = choose_threads(None)
 
     @contextmanager
     def engine(progress: Progress) -> Iterator[Engine]:
         with Pool(experiment.module, threads=threads) as pool:
             clients = FlowerEngine(
-                GridPost(grid),
+                GridPost(grid, keys=bool(keys)),
                 pool.layout,
                 experiment.config.clients,
                 run=plan.token,
@@ -114,6 +116,8 @@ def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan) -> None:
                 timeout=plan.timeout,
                 links=measured_links(experiment.environment.world),
                 log=path / LOG,
+                examples=dict(enumerate(progress.server.population.sizes.tolist())),
+                owners=Owners({k: keys[k % len(keys)] for k in range(experiment.config.clients)} if keys else {}),
             )
             clients.gather()
             yield Engine(clients, evaluator(experiment, pool))

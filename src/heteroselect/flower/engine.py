@@ -1,16 +1,16 @@
 """Clients beyond one machine: the round's messages go over a Flower grid.
 
 Node ids are Flower's and new with every start; a client is known by its number (the partition), and nodes of which no
-client is known are asked which clients they have. Answers may come in any order, late, damaged or not at all: an answer
-counts only if it comes from the node that was asked, in time, and whatever is missing is simply missing.
+client is known are asked which clients they have. Where nodes have registered keys, a client belongs to one. Answers
+may come in any order, late, damaged or not at all: an answer counts only if it comes from the node that was asked, in
+time, and whatever is missing is simply missing.
 """
 
-import hashlib
-import json
 import logging
 import math
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,13 @@ from flwr.app import ConfigRecord, Message, MessageType, RecordDict
 from numpy.typing import NDArray
 from torch import Tensor
 
+from heteroselect.arrays import Counts
+from heteroselect.claims import bounded_examples
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.flower.down import LACKS, Down
+from heteroselect.flower.notes import Notes
+from heteroselect.flower.owners import Owners
 from heteroselect.flower.post import Post
 from heteroselect.flower.records import (
     BODY,
@@ -42,13 +46,15 @@ from heteroselect.flower.records import (
 )
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.state import Kept
-from heteroselect.world import MeasuredLinks
+from heteroselect.world import Event, MeasuredLinks
 
 Request = Question | Order | Give | Calibrate
 
 _log = logging.getLogger(__name__)
 SETTLED, UPLINK = "settled", "uplink"
 HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
+MOST = 10**12  # examples of a client: sums of them do not overflow
+GROWTH = 1e6  # how many times as large as before (as 1 at least) batch-norm statistics may be
 ARRIVAL = 300.0  # seconds in which all clients should have a node: to start takes longer than to answer
 PATIENCE = 60.0  # seconds to wait for a node to name its clients, and until a silent one is asked again
 LIFE_SIGN = 20.0  # seconds in which a node answers whose client another one claims
@@ -58,7 +64,9 @@ class FlowerEngine:
     """Clients on the nodes of a grid. `kept` holds, for each client, which of its uploads were used, until it has
     answered that it knows: that is all the server keeps for it, and it goes into the checkpoints. `since` gives the
     oldest round that the server may have to fall back to. `links` takes in what nodes measured of their uplinks. With
-    `log`, each round's payloads are noted there by their SHA-256; `more` goes along with every message."""
+    `log`, each round's payloads are noted there by their SHA-256; `more` goes along with every message. `examples` are
+    how many each client has, where the server knows; of the others the first claim holds for the whole run. `owners`
+    know which key each client belongs to."""
 
     def __init__(
         self,
@@ -73,16 +81,20 @@ class FlowerEngine:
         links: MeasuredLinks | None = None,
         log: Path | None = None,
         more: Mapping[str, ConfigRecord] | None = None,
+        examples: Mapping[int, int] | None = None,
+        owners: Owners | None = None,
     ) -> None:
         self.post, self.layout, self.clients = post, layout, clients
-        self.run, self.kept, self.since, self.timeout, self.log = run, kept, since, timeout, log
+        self.run, self.kept, self.since, self.timeout = run, kept, since, timeout
+        self.notes, self.owners = Notes(log), owners or Owners()
         self.homes: dict[int, int] = {}
-        self.examples: dict[int, int] = {}
+        self.examples = dict(examples or {})
+        self._claimed = dict(self.examples)
+        self._lived: dict[int, int] = {}  # the last home of each client, also where it is gone
         self._tried: dict[int, float] = {}  # when nodes were asked for their clients
         self._silent: set[int] = set()  # nodes that gave no answer at all when they were asked last
         self._there: dict[int, int] = {}  # the round of the last model that came as steps and was answered with
         self._ordered: dict[int, int] = {}  # the round of each order whose upload is not settled
-        self._troubles: list[str] = []
         self.links, self.more = links, dict(more or {})
         self._measured: dict[int, tuple[int, int]] = {}
         if links is not None:
@@ -116,9 +128,9 @@ class FlowerEngine:
                     raise RecordError(f"its loss is {loss}")
                 found[client] = loss
             except RecordError as error:
-                self._note(client, str(error))
+                self.notes.trouble(client, str(error))
         if questions and not found:
-            last = self._troubles[-1] if self._troubles else "nobody answered"
+            last = self.notes.troubles[-1] if self.notes.troubles else "nobody answered"
             raise HeteroSelectError(
                 f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s ({last}); allowed is a "
                 "longer --timeout, or a method.rate.start that the model does not diverge with."
@@ -129,17 +141,28 @@ class FlowerEngine:
     def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:
         """The uploads in the order of the orders."""
         self._ordered |= {order.client: order.round for order in orders}
-        uploads = self._uploads(self._ask(orders, weights, shared), orders)
-        if not any(order.hold for order in orders):
-            self._write(uploads)
-        return uploads
+        return self._uploads(self._ask(orders, weights, shared), orders)
 
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]:
         """The uploads of these clients. They hold the model that they trained from: only the question goes down."""
         questions = [Give(client, self._ordered[client]) for client in clients]
-        uploads = self._uploads(self._ask(questions), questions)
-        self._write(uploads)
-        return uploads
+        return self._uploads(self._ask(questions), questions)
+
+    def troubles(self) -> list[Event]:
+        """What went wrong with messages since this was asked last."""
+        return self.notes.events()
+
+    def decoded(self, seconds: Mapping[int, float]) -> None:
+        """How long it took to decode each upload of the round."""
+        self.notes.decoded(seconds)
+
+    def sizes(self, bound: float) -> Counts:
+        """How many examples each client is taken to have: no more than `bound` times the median of what all claim."""
+        sizes, events = bounded_examples(np.array([self.examples[k] for k in range(self.clients)], np.int64), bound)
+        for event in events:
+            self.notes.trouble(event.client, event.detail, kind=event.kind)
+        self.examples = dict(enumerate(sizes.tolist()))
+        return sizes
 
     def _uploads(self, answers: Mapping[int, RecordDict], asked: Sequence[Order] | Sequence[Give]) -> list[Upload]:
         """One that cannot be read is handed on empty, for the round to reject; where none should come yet, it is
@@ -155,15 +178,19 @@ class FlowerEngine:
                 upload = from_record(Upload, content, client=one.client, payload=payload)
                 if not _sound(upload):
                     raise RecordError("its report is not made of numbers")
+                self._check_examples(one.client, upload.examples)
+                upload = replace(upload, examples=self.examples[one.client])
             except RecordError as error:
-                self._note(one.client, str(error))
+                self.notes.trouble(one.client, str(error))
                 upload = Upload(one.client, b"", 0, {})
             if not holds or "norm" in upload.report:
                 uploads.append(upload)
+        self.notes.uploads(uploads)
         return uploads
 
     def settle(self, used: Mapping[int, bool]) -> None:
-        """Remember what became of these uploads; each client is told with the next message to it."""
+        """Remember what became of these uploads; each client is told with the next message to it. The round is over."""
+        self.notes.write(max(self._ordered.values(), default=None))
         for client in [client for client in used if client in self._ordered]:
             new = np.array([[self._ordered.pop(client), used[client]]], np.int64)
             self.kept[client] = {**self.kept.get(client, {}), SETTLED: np.concatenate([self._settled(client), new])}
@@ -176,9 +203,11 @@ class FlowerEngine:
                 buffers = from_bytes(from_array(content, PAYLOAD))[0].buffers
                 if not _statistics_of(buffers, weights.buffers):
                     raise RecordError("its statistics are not of this model")
+                if not _believable(buffers, weights.buffers):
+                    raise RecordError(f"its statistics are more than {GROWTH:g} times those before")
                 return buffers
             except RecordError as error:
-                self._note(request.client, str(error))
+                self.notes.trouble(request.client, str(error))
         return weights.buffers
 
     def _ask(
@@ -197,7 +226,7 @@ class FlowerEngine:
             again = self._exchange([one for one in requests if one.client in lacking], down, whole=True)[1]
             answers = {client: one for client, one in {**answers, **again}.items() if LACKS not in _body(one)}
         for client in sorted(told - set(answers)):
-            self._note(client, "it did not answer")
+            self.notes.trouble(client, "it did not answer")
         everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
         return self._willing(answers, everybody)
 
@@ -210,7 +239,7 @@ class FlowerEngine:
         for request in requests:
             client = request.client
             if client not in self.homes:
-                self._note(client, "it has no node")
+                self.notes.trouble(client, "it has no node")
                 continue
             told[client] = self._settled(client)
             settled = tuple(Settled(int(round), bool(used)) for round, used in told[client])
@@ -240,7 +269,7 @@ class FlowerEngine:
         if refused and len(refused) == everybody:
             raise HeteroSelectError(refused[min(refused)])
         for client, why in refused.items():
-            self._note(client, why)
+            self.notes.trouble(client, why)
         return {client: content for client, content in answers.items() if client not in refused}
 
     def _asked(self, message: Message, told: Mapping[int, int]) -> int | None:
@@ -252,7 +281,7 @@ class FlowerEngine:
             if (header.run, header.round, node) != mine:
                 raise RecordError("an answer that nobody asked it for")
         except RecordError as error:
-            self._troubles.append(f"node {node}: {error}")
+            self.notes.stray(node, str(error))
             return None
         self._measure(header, node)
         return header.client
@@ -272,18 +301,42 @@ class FlowerEngine:
         there, now = self.post.nodes(), time.monotonic()
         self.homes = {client: node for client, node in self.homes.items() if node in there}
         self._tried = {node: when for node, when in self._tried.items() if node in there}
-        strange = sorted(there - set(self.homes.values()))
+        strange = sorted(set(there) - set(self.homes.values()))
         new = [node for node in strange if now - self._tried.get(node, -PATIENCE) >= PATIENCE]
         self._tried |= dict.fromkeys(new, now)
-        claims = self._hello(new, patience)
+        claims = {node: self._admitted(node, there[node], found) for node, found in self._hello(new, patience).items()}
         before = {self.homes[client] for found in claims.values() for client in found if client in self.homes}
         still = self._hello(sorted(before - self._silent), min(LIFE_SIGN, patience))
+        taken: dict[int, str] = {}
         for node, found in claims.items():
             for client, examples in found.items():
-                if client in still.get(self.homes.get(client, -1), {}):
-                    self._note(client, f"node {node} claims it, and another node has it")
+                if client in taken or client in still.get(self.homes.get(client, -1), {}):
+                    self.notes.trouble(client, "another node claims it, too", kind="claim", node=node)
                 else:
-                    self.homes[client], self.examples[client] = node, examples
+                    self._move(client, node, examples)
+                    taken[client] = there[node]
+        self.owners.bind(taken)
+
+    def _admitted(self, node: int, key: str, found: Mapping[int, int]) -> dict[int, int]:
+        """Those of the clients found that a node with this key may have."""
+        for client in found:
+            if not self.owners.admits(client, key):
+                self.notes.trouble(client, "a node with another key claims it", kind="claim", node=node)
+        return {client: examples for client, examples in found.items() if self.owners.admits(client, key)}
+
+    def _move(self, client: int, node: int, examples: int) -> None:
+        """The client is at this node from now on. How many examples it has was said before, and stays."""
+        self.examples.setdefault(client, examples)
+        self._check_examples(client, examples)
+        if self._lived.get(client, node) != node:
+            self.notes.trouble(client, "it is at another node than before", node=node)
+        self.homes[client] = self._lived[client] = node
+
+    def _check_examples(self, client: int, examples: int) -> None:
+        """Note a claim that is not the first one, which counts."""
+        known = self._claimed.setdefault(client, examples)
+        if known != examples:
+            self.notes.trouble(client, f"it claims {examples} examples, and {known} are registered", kind="claim")
 
     def _hello(self, nodes: Sequence[int], patience: float) -> dict[int, dict[int, int]]:
         """Which clients each node that answers has, and how many examples each."""
@@ -297,28 +350,14 @@ class FlowerEngine:
             try:
                 present = from_record(Present, _content(message))
                 pairs = {int(c): int(n) for c, n in zip(present.clients, present.examples, strict=True)}
-                found[node] = {c: n for c, n in pairs.items() if 0 <= c < self.clients and n > 0}
+                found[node] = {c: n for c, n in pairs.items() if 0 <= c < self.clients and 0 < n <= MOST}
             except (ValueError, TypeError, OverflowError) as error:
-                self._troubles.append(f"node {node}: {error}")
+                self.notes.stray(node, str(error))
         return found
 
     def _settled(self, client: int) -> NDArray[np.int64]:
         found: NDArray[np.int64] = self.kept.get(client, {}).get(SETTLED, np.empty((0, 2), np.int64))
         return found
-
-    def _note(self, client: int, trouble: str) -> None:
-        self._troubles.append(f"client {client}: {trouble}")
-
-    def _write(self, uploads: Sequence[Upload]) -> None:
-        if self.log is not None and self._ordered:
-            line = {
-                "round": max(self._ordered.values()),
-                "payloads": {str(one.client): hashlib.sha256(one.payload).hexdigest() for one in uploads},
-                "troubles": self._troubles,
-            }
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-        self._troubles = []
 
 
 def _message(content: RecordDict, node: int, kind: str, round: int, patience: float) -> Message:
@@ -352,3 +391,12 @@ def _statistics_of(found: Mapping[str, Tensor], like: Mapping[str, Tensor]) -> b
     if shapes[0] != shapes[1] or not all(bool(buffer.isfinite().all()) for buffer in found.values()):
         return False
     return all(bool((buffer >= 0).all()) for name, buffer in found.items() if name.endswith("running_var"))
+
+
+def _believable(found: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> bool:
+    """Whether no statistic is out of all proportion to those before: one such client would undo the model."""
+    return all(
+        float(buffer.abs().max()) <= min(HUGE, GROWTH * max(1.0, float(before[name].abs().max())))
+        for name, buffer in found.items()
+        if buffer.numel()
+    )

@@ -2,6 +2,7 @@
 pair for each SuperNode. They are made for one run and live in its private folder."""
 
 import datetime
+import hashlib
 import ipaddress
 import os
 from pathlib import Path
@@ -55,6 +56,13 @@ def make_node_key(folder: Path, name: str) -> tuple[Path, Path]:
     _write(private, key.private_bytes(encoding.PEM, serialization.PrivateFormat.OpenSSH, plain), mode=0o600)
     _write(public, key.public_key().public_bytes(encoding.OpenSSH, serialization.PublicFormat.OpenSSH) + b"\n")
     return private, public
+
+
+def digest_of(public: Path) -> str:
+    """What a node with this key is known by: the SHA-256 of the key in the form that Flower hands on."""
+    key = serialization.load_ssh_public_key(public.read_bytes())
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    return hashlib.sha256(key.public_bytes(serialization.Encoding.PEM, form)).hexdigest()
 
 
 def _certificate(subject: str, issuer: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:

@@ -1,7 +1,8 @@
 """How messages get to Flower's nodes, and answers back."""
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from flwr.app import Message
@@ -11,20 +12,25 @@ from heteroselect.errors import HeteroSelectError
 
 
 class Post(Protocol):
-    """How messages get to nodes, and answers back: in any order, and only those that came in time."""
+    """How messages get to nodes, and answers back: in any order, and only those that came in time. `nodes` are all
+    that are there, each with the digest of the key that it is known by, "" where it has a new one with every start."""
 
-    def nodes(self) -> set[int]: ...
+    def nodes(self) -> Mapping[int, str]: ...
     def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]: ...
 
 
 class GridPost:
-    """Over a grid, looking for answers every `pause` seconds (Flower's own loop looks every 3)."""
+    """Over a grid, looking for answers every `pause` seconds (Flower's own loop looks every 3). `keys`: the SuperLink
+    lets in nodes with a registered key only. (Any other node makes a key when it starts, and Flower does not say which
+    is which.)"""
 
-    def __init__(self, grid: Grid, pause: float = 0.25) -> None:
-        self.grid, self.pause = grid, pause
+    def __init__(self, grid: Grid, pause: float = 0.25, *, keys: bool = False) -> None:
+        self.grid, self.pause, self.keys = grid, pause, keys
 
-    def nodes(self) -> set[int]:
-        return set(self.grid.get_node_ids())
+    def nodes(self) -> dict[int, str]:
+        if not self.keys:
+            return dict.fromkeys(self.grid.get_node_ids(), "")
+        return {one.node_id: hashlib.sha256(one.public_key).hexdigest() for one in self.grid.get_nodes()}
 
     def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:
         sent = list(self.grid.push_messages(messages))

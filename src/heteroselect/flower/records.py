@@ -6,7 +6,7 @@ added and none is parsed. Nothing here or beyond ever loads a pickle; models are
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from heteroselect.claims import LABELS, is_label
 from heteroselect.flat import Weights
 
 RAW = "bytes"  # how the data of our arrays are serialised: not at all
 BODY, HEADER, MODEL, PAYLOAD, REFUSED = "body", "header", "model", "payload", "refused"
+NAMES, LONGEST = 64, 64  # of what a message reports: how many besides labels, and how long
 
 Arrays = Mapping[str, NDArray[Any]]
 M = TypeVar("M")
@@ -127,6 +129,7 @@ def from_record(kind: type[M], content: RecordDict, *, record: str = BODY, **giv
             key.removeprefix(one.name + "."): value for key, value in config.items() if key.startswith(one.name + ".")
         }
         if inner or "Mapping" in str(one.type):
+            _refuse_many(one.name, inner)
             found[one.name] = inner
         elif one.name in config:
             found[one.name] = config[one.name]
@@ -175,6 +178,15 @@ def _config(content: RecordDict, name: str) -> ConfigRecord:
     if not isinstance(record, ConfigRecord):
         raise RecordError(f"it has no {name}")
     return record
+
+
+def _refuse_many(field: str, names: Iterable[str]) -> None:
+    """A report is a few numbers; nobody fills the server with names of its own."""
+    names = list(names)
+    if sum(not is_label(name) for name in names) > NAMES or len(names) > NAMES + LABELS:
+        raise RecordError(f"its {field} has more than {NAMES} names")
+    if any(len(name) > LONGEST for name in names):
+        raise RecordError(f"its {field} has a name of more than {LONGEST} characters")
 
 
 def _whole(record: ConfigRecord, name: str) -> int:

@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import tomli_w
 from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, MetricRecord
 from flwr.serverapp import Grid
@@ -44,7 +43,8 @@ class HeteroSelectStrategy(Strategy):
     `method` is a name, FILE.py:NAME or a Method; where parts of it are one's own, clients hand it to `answer` as well.
     `rounds` is the horizon of all schedules, and should be the `num_rounds` that the strategy is started with. At
     least `clients` nodes are waited for; they are numbered by their partition-id, from 0 on without a gap. `settings`
-    are single changes with dotted keys; by default links are measured, where the SuperNodes measure them.
+    are single changes with dotted keys; by default links are measured, where the SuperNodes measure them. `keys` says
+    that the SuperLink lets in registered keys only: each client then belongs to the first that brings it.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class HeteroSelectStrategy(Strategy):
         seed: int = 42,
         timeout: float = 3600.0,
         settings: Mapping[str, Any] | None = None,
+        keys: bool = False,
     ) -> None:
         given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
         loaded = load({}, method=method, changes={**given, **(settings or {})})
@@ -66,7 +67,7 @@ class HeteroSelectStrategy(Strategy):
             raise HeteroSelectError("method.down.kind: allowed in a HeteroSelectStrategy is model alone.")
         self.model = FlatModel(model if isinstance(model, nn.Module) else model())
         self.environment = environment_of(self.config, self.method, self.model.layout.size, self.streams)
-        self.timeout, self.records = timeout, list[Record]()
+        self.timeout, self.keys, self.records = timeout, keys, list[Record]()
         self._server: Server | None = None
         self._shown: ArrayRecord | None = None  # what was returned last; it may not be what clients go on from
         self._uploads: dict[int, Update] = {}
@@ -135,7 +136,7 @@ class HeteroSelectStrategy(Strategy):
     def _gather(self, grid: Grid, weights: Weights) -> None:
         """Wait for the clients, and find out how many examples each has."""
         clients = self.config.clients
-        self._handover = _Handover(GridPost(grid))
+        self._handover = _Handover(GridPost(grid, keys=self.keys))
         self._engine = FlowerEngine(
             self._handover,
             self.model.layout,
@@ -148,7 +149,7 @@ class HeteroSelectStrategy(Strategy):
             more={SETTINGS: ConfigRecord({"toml": client_settings(self.config)})},
         )
         self._engine.gather()
-        sizes = np.array([self._engine.examples[client] for client in range(clients)])
+        sizes = self._engine.sizes(self.method.screen.claims)
         self._server = Server(weights, replace(Population.new(sizes), uploads=self._uploads))
 
     def _play(self, t: int, server: Server, engine: FlowerEngine) -> Played:
@@ -191,7 +192,7 @@ class _Handover:
         self._orders: queue.Queue[list[Message]] = queue.Queue()
         self.replies: queue.Queue[list[Message]] = queue.Queue()
 
-    def nodes(self) -> set[int]:
+    def nodes(self) -> Mapping[int, str]:
         return self.post.nodes()
 
     def exchange(self, messages: Sequence[Message], timeout: float) -> list[Message]:

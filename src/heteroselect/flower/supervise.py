@@ -10,7 +10,7 @@ from typing import Any
 from safetensors.torch import load_file
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flower.keys import make_node_key, make_tls
+from heteroselect.flower.keys import digest_of, make_node_key, make_tls
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end, end_orphans, exists, left, remove
 from heteroselect.runs.folder import (
@@ -60,6 +60,7 @@ class _Supervisor:
     ) -> None:
         self.flower, self.path, self.config, self.plan, self.watch = flower, path, config, plan, watch
         self.keys: dict[str, Path] = {}
+        self.digests: list[str] = []  # of the nodes' keys, by their places
         self.tried: dict[str, float] = {}
         self.seen, self.left = len(whole_rounds(path)), RESTARTS
 
@@ -102,6 +103,7 @@ class _Supervisor:
             "work": str(self.flower.work),
             "memory": str(self.path / MEMORY),
             "plan": self.plan.text,
+            "keys": " ".join(self.digests),
         }
         nodes = f"num-supernodes={self.plan.nodes} client-resources-num-cpus=1"
         self.flower.submit(app, nodes if self.plan.mode == "simulate" else "")
@@ -112,6 +114,7 @@ class _Supervisor:
         if self.plan.tls and name not in self.keys:
             self.keys[name], public = make_node_key(self.flower.work / "keys", name)
             self.flower.register(public)
+            self.digests.append(digest_of(public))
         memory = str(self.path / MEMORY / name)
         settings = {"partition-id": place, "num-partitions": self.plan.nodes, "memory": memory}
         self.flower.supernode(name, settings, key=self.keys.get(name))

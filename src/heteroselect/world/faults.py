@@ -19,8 +19,8 @@ KINDS = ("missing", "late", "corrupt", "nan", "inf", "scaled")
 
 @dataclass(frozen=True)
 class Event:
-    """What kept the update of a client out of the aggregate (missing, late, rejected), or which claim of it was cut
-    (claim); and where known why."""
+    """What kept the update of a client out of the aggregate (missing, late, rejected), which claim of it was cut or
+    refused (claim), or what else went wrong with its messages (trouble); and where known why."""
 
     client: int
     kind: str
