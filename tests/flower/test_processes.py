@@ -1,13 +1,17 @@
 """Processes are found by their mark, wherever they have gone, and ended; no others are."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flower.processes import MARK, Flower, end, exists, left
+from heteroselect.flower.guard import MARK, end, exists, left
+from heteroselect.flower.processes import LOOPBACK, PROCESSES, Flower, end_orphans, free_port
 
 SLEEP = "import time; time.sleep(600)"
 DETACHED = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{SLEEP}'], start_new_session=True)"
@@ -50,7 +54,8 @@ def test_asked_twice_to_end_it_still_ends_what_it_started(tmp_path):
     code = f"""
 import os, signal, sys, threading
 from pathlib import Path
-from heteroselect.flower.processes import Flower, exists
+from heteroselect.flower.guard import exists
+from heteroselect.flower.processes import Flower
 flower = Flower(Path({str(tmp_path)!r}))
 try:
     with flower:
@@ -64,3 +69,75 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout == "ended\n", done.stderr
+
+
+LISTENING = """
+import socket, time
+server = socket.create_server(("127.0.0.1", {port}))
+print("listening", flush=True)
+time.sleep(600)
+"""
+STAND_IN = f"""
+    flower.start("parent", [sys.executable, "-c", {DETACHED + "; " + SLEEP!r}])
+    flower.start("link", [sys.executable, "-c", {LISTENING!r}.format(port=flower.port)])
+    flower.wait_for("link", "listening")
+"""
+SUPERLINK = """
+    flower.superlink()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", [STAND_IN, pytest.param(SUPERLINK, marks=pytest.mark.flower)], ids=["link", "real"])
+def test_a_command_that_is_killed_leaves_nothing_listening(tmp_path, start):
+    port = free_port()
+    code = f"""
+import sys, time
+from pathlib import Path
+from heteroselect.flower.processes import Flower
+with Flower(Path({str(tmp_path)!r}), port={port}) as flower:
+{start}
+    print(flower.mark, flower.guard.pid, flush=True)
+    time.sleep(600)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        mark, guard = process.stdout.readline().split()
+        with socket.create_connection((LOOPBACK, port)):
+            pass  # it does listen
+    finally:
+        process.kill()
+        process.communicate()
+    try:
+        until = time.monotonic() + 60
+        while (left(mark) or exists(int(guard))) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not left(mark)
+        assert not exists(int(guard)), "nothing is left to guard"
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((LOOPBACK, port))
+    finally:
+        end(left(mark))
+
+
+def test_where_the_guard_was_killed_as_well_the_next_command_ends_what_is_left(tmp_path):
+    orphan = subprocess.Popen([sys.executable, "-c", SLEEP], env={**os.environ, MARK: "ours"})
+    other = subprocess.Popen([sys.executable, "-c", SLEEP], env={**os.environ, MARK: "another"})
+    try:
+        (tmp_path / PROCESSES).write_text(json.dumps({"mark": "ours"}))
+        while orphan.pid not in left("ours"):
+            assert orphan.poll() is None
+        end_orphans(tmp_path)
+        assert not exists(orphan.pid)
+        assert exists(other.pid)
+    finally:
+        for process in (orphan, other):
+            process.kill()
+            process.wait()
+
+
+def test_the_guard_goes_with_a_command_that_ends_well(tmp_path):
+    with Flower(tmp_path) as flower:
+        assert exists(flower.guard.pid)
+        assert flower.guard.pid not in left(flower.mark)
+    assert flower.guard.returncode == 0

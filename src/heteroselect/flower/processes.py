@@ -2,7 +2,7 @@
 
 Everything lies in one folder: a private FLWR_HOME, the app, the logs. Flower and Ray start processes in turn, some
 in sessions of their own; all of them inherit a mark in their environment, and by that mark, and no other, whatever
-is left at the end is found and ended.
+is left at the end is found and ended: by us, or by a guard that stays where we are killed.
 """
 
 import contextlib
@@ -26,6 +26,8 @@ import tomli_w
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json, write_whole
+from heteroselect.flower import guard
+from heteroselect.flower.guard import MARK, end, left
 from heteroselect.flower.uplink import FILE
 
 LOOPBACK = "127.0.0.1"
@@ -36,7 +38,7 @@ OFFLINE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray then listens on the loopback only
 }
-MARK, PROCESSES = "HETEROSELECT_FLOWER_RUN", "processes.json"
+PROCESSES = "processes.json"
 ANSWER = 120.0  # seconds in which one of Flower's own commands should have answered
 _CONNECTION = "here"
 
@@ -66,6 +68,7 @@ class Flower:
     offsets: dict[str, int] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: secrets.token_hex(16))
     scratch: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="heteroselect-")))  # short: for sockets
+    guard: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Flower":
         self.home.mkdir(parents=True, exist_ok=True)
@@ -74,6 +77,7 @@ class Flower:
         connection |= {"root-certificates": str(self.tls.ca)} if self.tls else {"insecure": True}
         config = {"superlink": {"default": _CONNECTION, _CONNECTION: connection}}
         write_whole(self.home / "config.toml", tomli_w.dumps(config).encode())
+        self._post_guard()
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -84,6 +88,8 @@ class Flower:
                 self.stop(name)
             end(left(self.mark))
             remove(self.scratch)
+            if self.guard is not None:
+                self.guard.communicate()  # the end of its input, after which it ends
 
     @property
     def home(self) -> Path:
@@ -204,6 +210,17 @@ class Flower:
         with contextlib.suppress(OSError):  # nobody's life depends on it
             write_whole(self.work / PROCESSES, (json.dumps(known, indent=2) + "\n").encode())
 
+    def _post_guard(self) -> None:
+        """Should this process be killed, the guard ends what it has started. It is in a session of its own, so that
+        nothing that ends us by our group or terminal ends it, too."""
+        null, command = subprocess.DEVNULL, [sys.executable, "-I", "-S", guard.__file__]
+        self.guard = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True, cwd="/"
+        )
+        assert self.guard.stdin is not None
+        self.guard.stdin.write(f"{self.mark}\n".encode())
+        self.guard.stdin.flush()
+
     def _environment(self) -> dict[str, str]:
         """Flower's programs are those beside this interpreter, and its parts find each other on the path."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -227,39 +244,11 @@ def _undisturbed() -> Iterator[None]:
             signal.signal(kind, handler)
 
 
-def exists(pid: int) -> bool:
-    """Whether a process is there; one that has ended and was not waited for yet is not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def left(mark: str) -> list[int]:
-    """All processes that carry the mark."""
-    found, text = [], f"{MARK}={mark}".encode()
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if text in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(folder.name))
-    return found
-
-
 def end_orphans(work: Path) -> None:
     """End what a command that was killed has left running."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         mark = str(read_json(work / PROCESSES)["mark"])
         end(left(mark))
-
-
-def end(pids: Sequence[int], patience: float = 10.0) -> None:
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    until = time.monotonic() + patience
-    while any(exists(pid) for pid in pids) and time.monotonic() < until:
-        time.sleep(0.05)
 
 
 def free_port() -> int:

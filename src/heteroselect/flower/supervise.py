@@ -10,9 +10,10 @@ from typing import Any
 from safetensors.torch import load_file
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.guard import end, exists, left
 from heteroselect.flower.keys import digest_of, make_node_key, make_tls
 from heteroselect.flower.plan import ERROR, PID, Plan
-from heteroselect.flower.processes import Flower, end, end_orphans, exists, left, remove
+from heteroselect.flower.processes import Flower, end_orphans, remove
 from heteroselect.runs.folder import (
     MODEL,
     WORK,

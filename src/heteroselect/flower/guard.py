@@ -1,0 +1,58 @@
+"""Ends what a command has started when the command is gone, however it went.
+
+It runs as a program of its own that needs nothing but Python. From its standard input it reads the run's mark, and then
+waits for the end of that input: the kernel closes the other end of a pipe for a process that was killed, too.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+MARK = "HETEROSELECT_FLOWER_RUN"
+TRIES = 6  # what is being started while it looks is found the next time
+
+
+def exists(pid: int) -> bool:
+    """Whether a process is there; one that has ended and was not waited for yet is not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def left(mark: str) -> list[int]:
+    """All processes that carry the mark."""
+    found, text = [], f"{MARK}={mark}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if text in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found
+
+
+def end(pids: Sequence[int], patience: float = 10.0) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + patience
+    while any(exists(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def main() -> None:
+    mark = sys.stdin.readline().strip()
+    sys.stdin.read()
+    for _ in range(TRIES if mark else 0):
+        pids = left(mark)
+        if not pids:
+            break
+        end(pids)
+
+
+if __name__ == "__main__":
+    main()
