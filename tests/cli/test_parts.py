@@ -64,7 +64,7 @@ def test_a_part_of_ones_own_is_run_shown_and_resumed(call, here, quick, seldom):
     assert call(*quick("--quiet", "--out", "mine", "--set", f"method.select.kind={seldom}"))[0] == 0
     written = tomllib.loads((here / "mine" / CONFIG).read_text())["method"]["select"]
     assert (written["kind"], written["weight"], len(written["source"])) == (seldom, 1.0, 32)
-    assert "heteroselect with select mine.py:Seldom on points.npz" in call("show", "mine")[1]
+    assert "heteroselect with select mine.py:Seldom on points.npz" in " ".join(call("show", "mine")[1].split())
     summary = json.loads((here / "mine" / SUMMARY).read_text())
     (here / "mine" / SUMMARY).unlink()  # as if it had been killed before its end
     code, _, err = call("resume", "mine")
