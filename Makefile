@@ -62,6 +62,7 @@ studies: $(VENV)/.installed
 
 compare: $(VENV)/.installed
 	$(BIN)/python studies/compare_methods.py
+	$(MAKE) results
 
 cross: $(VENV)/.installed
 	$(BIN)/python studies/cross_methods.py

@@ -14,6 +14,7 @@ from heteroselect.runs.table import TO_TARGET, arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- results: made by `make results` -->", "<!-- end of results -->"
+COMPARED, COMPARED_END = "<!-- comparison: made by `make results` -->", "<!-- end of comparison -->"
 CLOCKS = {"paper": "the paper's clock", "uplink": "real payloads", "everything": "everything"}
 CIFAR_ROWS = ("heteroselect-as-run", "control without the score", "heteroselect", "fedavg", "fedcg")
 
@@ -43,7 +44,33 @@ def sentences() -> Row:
 def with_tables(readme: str, results: Row) -> str:
     """The README with its tables made again."""
     before, _, rest = readme.partition(START)
-    return f"{before}{START}\n{first_tables(results)}{END}{rest.partition(END)[2]}"
+    readme = f"{before}{START}\n{first_tables(results)}{END}{rest.partition(END)[2]}"
+    before, _, rest = readme.partition(COMPARED)
+    return f"{before}{COMPARED}\n{comparison()}{COMPARED_END}{rest.partition(COMPARED_END)[2]}"
+
+
+def comparison() -> str:
+    """The README's table of the comparison, from what `make compare` left."""
+    found = json.loads((ROOT / "docs" / "results" / "compare" / "compare.json").read_text())
+    heads = ["MNIST, everything charged", "final, %", f"less {found['base']}, points"]
+    heads += ["s to 90 %, median seed", "MB up to 90 %", "MB down and scoring, in all"]
+    lines = []
+    for row in found["table"]:
+        figures, there = row["figures"], row["arrivals"]
+        moved = row["differences"].get("last_accuracy")
+        less = "" if moved is None else _difference(moved)
+        down = [sum(pair) for pair in zip(figures["down_megabytes"], figures["scoring_megabytes"], strict=True)]
+        medians = [there[key]["median"] for key in ("seconds_to_target", "wire_megabytes_to_target")]
+        reached = ["not reached" if one is None else number(one) for one in medians]
+        cells = [spread(figures["last_accuracy"], "%"), less, *reached, spread(down)]
+        lines.append([f"`{row['label']}`", *cells])
+    return table(heads, lines)
+
+
+def _difference(found: Row) -> str:
+    """A paired difference with its interval; ≈ where it cannot be told apart from none."""
+    half = 100 * (found["high"] - found["low"]) / 2
+    return ("" if found["apart"] else "≈ ") + f"{100 * found['mean']:+.2f} ± {half:.2f}"
 
 
 def rows_of(results: Row, study: str) -> dict[str, list[Row]]:
