@@ -139,7 +139,8 @@ def page(cohort: Cohort, rows: list[dict[str, Any]], machine: dict[str, Any]) ->
         [
             "# The error of a cohort's mean",
             "",
-            f"Written by `make bench-wire`: {clients} clients of one round of `{cohort.name}`, trained as `lean` does, "
+            f"Written by `benchmarks/coders.py`, which `make bench-wire` calls: {clients} clients of one round of "
+            f"`{cohort.name}`, trained as `lean` does, "
             f"{size:,} coordinates. Error is the squared error of the mean over the squared length of the true mean, "
             "cosine that to the true mean, gain the projection on it. Bytes are the mean payload of a client, "
             "up to a tenth off the budget.",

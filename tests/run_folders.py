@@ -33,6 +33,16 @@ def line(t: int, *, seed: int, accuracy: float | None, **changes: Any) -> dict[s
     }
 
 
+class PowerError(Exception):
+    """The run is stopped from within, as if the power had failed."""
+
+
+def stop(line: dict[str, Any]) -> None:
+    """Watches a run, and stops it after its third round."""
+    if line["round"] == 3:
+        raise PowerError
+
+
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
     """Write a run folder; `each` changes every round's line, `settings` and `summary` their files."""

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from heteroselect.report import plots
+from heteroselect.report import MARK, plots
 from heteroselect.report.load import compare
-from heteroselect.report.page import MARK, render
+from heteroselect.report.page import render
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 

@@ -24,6 +24,7 @@ from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.identity import horizon
 from heteroselect.runs.study import plan, read
+from run_folders import PowerError, stop
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
@@ -31,15 +32,6 @@ SMALL = {
     **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5},
     **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
 }
-
-
-class PowerError(Exception):
-    """The run is stopped from within, as if the power had failed."""
-
-
-def stop(line: dict[str, Any]) -> None:
-    if line["round"] == 3:
-        raise PowerError
 
 
 def network() -> nn.Module:

@@ -17,6 +17,7 @@ from heteroselect.report import curves
 from heteroselect.report.load import compare
 from heteroselect.runs import table
 from heteroselect.runs.folder import locked, read_rounds
+from run_folders import PowerError, stop
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
@@ -24,15 +25,6 @@ SMALL = {
     **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
     **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
 }
-
-
-class PowerError(Exception):
-    """The run is stopped from within, as if the power had failed."""
-
-
-def stop(line: dict[str, Any]) -> None:
-    if line["round"] == 3:
-        raise PowerError
 
 
 @pytest.fixture

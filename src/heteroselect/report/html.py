@@ -1,4 +1,4 @@
-"""What pages are made of: their look, sections and tables; and a whole page that has only pictures and tables in it."""
+"""What pages are made of: their look, sections and tables; and a whole page of these."""
 
 from base64 import b64encode
 from collections.abc import Sequence
@@ -36,7 +36,6 @@ pre { overflow-x: auto; background: #f6f7f8; padding: 12px 14px; border-radius: 
 footer { padding-bottom: 40px; font-size: 0.9rem; }
 """).substitute(ink=INK, grid=GRID, quiet=QUIET, font=FONT)
 
-# the policy forbids every load from outside, and every script
 _PAGE = Template("""<!doctype html>
 <html lang="en">
 <head>
@@ -44,7 +43,7 @@ _PAGE = Template("""<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="$mark">
 <meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+ content="default-src 'none'; $policy">
 <title>$title</title>
 <style>$style
 img { max-width: 100%; }</style>
@@ -55,20 +54,26 @@ img { max-width: 100%; }</style>
 $body
 </main>
 <footer>$footer</footer>
-</body>
+$scripts</body>
 </html>
 """)
 
+# Both policies forbid every load from outside, so that the promise of the page is the browser's to keep.
+_PICTURES = "style-src 'unsafe-inline'; img-src data:"
+_SCRIPTS = "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
-def page(title: str, lead: str, sections: Sequence[str], command: str) -> str:
-    """A page of these sections; `command` is what made it."""
+
+def page(title: str, lead: str, sections: Sequence[str], command: str, scripts: str = "") -> str:
+    """A page of these sections; `command` is what made it, and `scripts` are those that it may run."""
     return _PAGE.substitute(
         mark=MARK,
+        policy=_SCRIPTS if scripts else _PICTURES,
         title=escape(title),
         style=STYLE,
         lead=escape(lead),
         body="\n".join(sections),
         footer=f"<p>Made by heteroselect {escape(__version__)} with</p><pre>{escape(command)}</pre>",
+        scripts=scripts,
     )
 
 

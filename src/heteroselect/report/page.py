@@ -10,10 +10,10 @@ from typing import Any
 from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, tail
-from heteroselect.report import MARK, curves, plots
+from heteroselect.report import curves, plots
 from heteroselect.report.classes import classes
 from heteroselect.report.curves import to_target
-from heteroselect.report.html import STYLE
+from heteroselect.report.html import page
 from heteroselect.report.html import row as _row
 from heteroselect.report.html import section as _section
 from heteroselect.report.html import table as _table
@@ -21,7 +21,6 @@ from heteroselect.report.load import Comparison, Group
 from heteroselect.report.style import look
 from heteroselect.report.tables import NOTHING, shown
 from heteroselect.settings import PaperRow
-from heteroselect.version import __version__
 from heteroselect.world.clock import clock_sentence
 
 _SECTIONS = {
@@ -74,25 +73,7 @@ _COLUMNS = {
 
 _UNITS = {"rounds": "rounds", "seconds": "s", "wire_megabytes": "MB real", "megabytes": "MB of values"}
 
-# The policy forbids every load from outside, so that the promise of the page is the browser's to keep.
-_PAGE = Template("""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="$mark">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:">
-<title>$title</title>
-<style>$style</style>
-</head>
-<body>
-<header><h1>$title</h1><p>$lead</p></header>
-<main>
-$body
-</main>
-<footer>$footer</footer>
-<script>$library</script>
+_SCRIPTS = Template("""<script>$library</script>
 <script>
 const figures = $figures;
 const options = {
@@ -103,8 +84,6 @@ for (const [name, figure] of Object.entries(figures)) {
   Plotly.newPlot("plot-" + name, figure.data, figure.layout, options);
 }
 </script>
-</body>
-</html>
 """)
 
 
@@ -123,16 +102,11 @@ def render(comparison: Comparison, command: str) -> str:
             _section(heading or comparison.measure.title, caption, f'<div id="plot-{name}" class="plot"></div>')
         )
     body += [classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
-    return _PAGE.substitute(
-        mark=MARK,
-        title=escape(title),
-        style=STYLE,
-        lead=_lead(comparison),
-        body="\n".join(body),
-        footer=f"<p>Made by heteroselect {escape(__version__)} with</p><pre>{escape(command)}</pre>",
+    scripts = _SCRIPTS.substitute(
         library=get_plotlyjs(),
         figures=script_json({name: json.loads(figure.to_json()) for name, figure in figures.items()}),
     )
+    return page(title, _lead(comparison), body, command, scripts)
 
 
 def script_json(value: Any) -> str:
@@ -151,7 +125,7 @@ def _lead(comparison: Comparison) -> str:
     if comparison.evaluated_on != "test":
         text += f" Every {comparison.measure.name} is that on the {comparison.evaluated_on} examples."
     text += f" {clock_sentence(comparison.clocks)}"
-    return escape(text + " Seconds are simulated; the curves can be zoomed, and hidden by a click in their legend.")
+    return text + " Seconds are simulated; the curves can be zoomed, and hidden by a click in their legend."
 
 
 def _count(number: int, noun: str) -> str:
