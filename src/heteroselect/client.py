@@ -93,9 +93,8 @@ class Client:
     ) -> tuple[Upload, Pending | Learnt]:
         """Train from the global model in `model`, and compress what was learnt and what was kept."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
-        job = Job(
-            task.loss, batches, [order.rate], order.steps, [state.get("train", {})], shared or {}, by_example(method)
-        )
+        own = [state.get("train", {})]
+        job = Job(task.loss, batches, [order.rate], order.steps, own, shared or {}, by_example(method), self.examples.y)
         with self._randomness(order.round, model, task):
             with naming("train"):
                 trained = method.train.run(model, job)

@@ -43,7 +43,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
     ),
     "rate": (train.SharedRate, train.ScoreRate, train.CosineRate),
     "work": (train.EqualSteps, train.DeviceSteps),
-    "train": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL),
+    "train": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL, train.Calibrated),
     "memory": compress.MEMORIES,
     "compress": compress.COMPRESSORS,
     "values": compress.VALUES,

@@ -15,7 +15,7 @@ from heteroselect.messages import Order
 from heteroselect.part import SettingError, check, declared, setting
 from heteroselect.simulate.together import Together
 from heteroselect.state import by_role, flat
-from heteroselect.train import SGD, FedDyn, FedSOL, Job, Scaffold, Turn, TwoSided
+from heteroselect.train import SGD, Calibrated, FedDyn, FedSOL, Job, Scaffold, Turn, TwoSided
 from heteroselect.train.descent import descend
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
@@ -57,6 +57,8 @@ SHIPPED = [
     FedDyn(alpha=1.0, momentum=0.5, clip=0.0),
     FedSOL(),
     FedSOL(rho=0.1, adaptive=False, clip=1.0),
+    Calibrated(),
+    Calibrated(momentum=0.0, clip=0.0, strength=0.5),
 ]
 SOLVERS = [*SHIPPED, SAM()]
 TWO_SIDED = [solver for solver in SOLVERS if isinstance(solver, TwoSided)]

@@ -1,5 +1,6 @@
 """What does a client do?"""
 
+from heteroselect.train.calibrated import Calibrated
 from heteroselect.train.feddyn import FedDyn
 from heteroselect.train.fedsol import FedSOL
 from heteroselect.train.rate import CosineRate, ScoreRate, SharedRate
@@ -11,6 +12,7 @@ from heteroselect.train.work import DeviceSteps, EqualSteps
 
 __all__ = [
     "SGD",
+    "Calibrated",
     "CosineRate",
     "DeviceSteps",
     "EqualSteps",

@@ -40,7 +40,8 @@ class Job:
     """One client's training in a round; or that of several, one per row of the model.
 
     `rates` and `states` (the solver's own, at the client) have one entry per row; `shared` came down with the model.
-    With `examples` the report squares the loss of each example, and not that of a batch.
+    With `examples` the report squares the loss of each example, and not that of a batch. `labels` are those of all
+    examples of a single client.
     """
 
     loss: "Loss"
@@ -50,6 +51,7 @@ class Job:
     states: Sequence[Kept] = ({},)
     shared: Kept = field(default_factory=dict)
     examples: bool = False
+    labels: "Tensor | None" = None
 
 
 @dataclass(frozen=True)
