@@ -10,7 +10,7 @@ from heteroselect.compress.update import Positions, Values
 
 LARGEST = 16  # exponent of a block
 SHORTEST = 16  # coordinates of a block: shorter ones have too few signs to be drawn for coding without bias
-TOGETHER = 1 << 15  # coordinates transformed at a time
+TOGETHER = 1 << 17  # coordinates transformed at a time: long enough for whole vectors, short enough for the cache
 
 
 @dataclass(frozen=True)
