@@ -54,6 +54,7 @@ ISSUED = [
     "fedacg",
     "lean",
     "fedavg-lean-recipe",
+    "heteroselect2",
 ]
 
 RECONSTRUCTED = {"optrate", "flexcom", "fedcg", "fedlecc", "longfed", "rl", "opwa", "fedband"}
