@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heteroselect.arrays import Counts, Reals
+from heteroselect.part import Misfit
 
 VALUE_BITS = 32  # of a kept value, as the paper counts; its position is free there
 
@@ -29,10 +30,11 @@ class Coder(Protocol):
     def variance(self, density: float) -> float: ...
 
 
-def without_variance(compress: object) -> str | None:
+def without_variance(compress: object) -> Misfit | None:
     """Why a part that goes by the variance cannot work with this compressor, or None."""
-    fits = isinstance(compress, Coder)
-    return None if fits else "is allowed with a compressor that knows its variance, as method.compress.kind=drive"
+    if isinstance(compress, Coder):
+        return None
+    return Misfit("compress", "is allowed with a compressor that knows its variance, as method.compress.kind=drive")
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update, 
 from heteroselect.compress.update import Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
-from heteroselect.part import SettingError, check
+from heteroselect.part import Misfit, SettingError, check
 from heteroselect.population import Population
 from heteroselect.score import NoScore, Scores
 from heteroselect.select import Cohort, SendAll, Situation, Uniform
@@ -258,8 +258,9 @@ def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
                 text = f"{kinds[role]} is allowed with {other} {' or '.join(names)} only, not {kinds[other]}"
                 yield Conflict(role, other, text)
         reason = part.fits(parts) if hasattr(part, "fits") else None
-        if reason:
-            yield Conflict(role, role, f"{kinds[role]} {reason}")
+        if reason:  # a text alone is about settings, which no other part would mend
+            other, text = reason if isinstance(reason, Misfit) else (role, reason)
+            yield Conflict(role, other, f"{kinds[role]} {text}")
     compress, kind = parts["compress"], kinds["compress"]
     if getattr(parts["memory"], "keeps", False) and not promises(compress, "takes_memory"):
         why = "its error does not shrink with what is sent, so that a memory of it would grow without end"

@@ -14,7 +14,7 @@ import operator
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -24,9 +24,19 @@ Brings = Mapping[str, Mapping[str, Any]]
 """What the paper of a part needs in other roles: per role a kind and its settings."""
 Requires = Mapping[str, tuple[str, ...]]
 """The kinds of other roles that a part can work with, by role."""
+Prefers = Mapping[str, str]
+"""What a part makes little sense without, by role: a promise of the part there. Who chooses the part gets what it
+brings instead of one without; who chooses both, both."""
 
 _BOUNDS = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
 _TESTS = {"gt": operator.gt, "ge": operator.ge, "lt": operator.lt, "le": operator.le}
+
+
+class Misfit(NamedTuple):
+    """Why a part cannot work with others, and the role that would have to change."""
+
+    role: str
+    text: str
 
 
 class SettingError(ValueError):

@@ -160,6 +160,11 @@ def test_what_a_method_has_already_is_left_as_it_is():
         ("fedavg", {"allocate": "score"}, {"compress": "topk", "score": "informativeness"}),
         ("fedavg", {"choose": "optimal-client-sampling"}, {"select": "pool", "weigh": "share"}),
         ("fedavg", {"server": "majority"}, {"compress": "sign", "weigh": "uniform"}),
+        ("heteroselect", {"allocate": "price"}, {"compress": "drive"}),
+        ("heteroselect", {"weigh": "variance"}, {"compress": "drive", "allocate": "score"}),
+        ("heteroselect", {"allocate": "deadline"}, {"compress": "drive"}),
+        ("scaffold", {"allocate": "deadline"}, {"compress": "drive"}),
+        ("lean", {"allocate": "deadline"}, {"compress": "drive"}),
     ],
 )
 def test_a_kind_brings_what_its_paper_needs(base, choice, expected):
@@ -170,6 +175,19 @@ def test_a_kind_brings_what_its_paper_needs(base, choice, expected):
     for other in changed:
         said = f"method.{role}.kind={kind} brings method.{other}.kind={expected[other]}"
         assert any(text.startswith(said) for text in found.brought), (said, found.brought)
+
+
+@pytest.mark.parametrize("choice", [{"allocate": "price"}, {"allocate": "deadline"}, {"weigh": "variance"}])
+def test_what_was_brought_takes_away_what_it_cannot_work_with(choice):
+    """An unbiased coder instead of the curvature mask, and with it no error memory."""
+    found = chosen("heteroselect", **choice)
+    assert found.method.memory.kind == "none"
+    assert any(text.startswith("method.compress.kind=drive brings method.memory.kind=none") for text in found.brought)
+
+
+def test_a_biased_compressor_is_kept_with_a_deadline_where_both_were_chosen():
+    found = chosen("heteroselect", allocate="deadline", compress="topk")
+    assert (found.method.compress.kind, found.method.memory.kind) == ("topk", "error")
 
 
 def test_what_was_brought_is_told_to_whoever_runs_it():
@@ -238,6 +256,9 @@ def test_another_solver_keeps_steps_and_batch_and_another_rate_its_start():
         ("fednova", {"train__momentum": 0.0}, "method.weigh", "momentum"),
         ("fedavg", {"select": "softmax", "score": "none"}, "method.select", "softmax goes by a score"),
         ("fedavg", {"rate": "score", "score": "none"}, "method.rate", "goes by a score"),
+        ("heteroselect", {"allocate": "price", "compress": "topk"}, "method.allocate", "knows its variance"),
+        ("heteroselect", {"weigh": "variance", "compress": "topk"}, "method.weigh", "method.compress.kind=drive"),
+        ("heteroselect", {"allocate": "price", "memory": "error"}, "method.compress", "memory none only"),
     ],
 )
 def test_pairs_that_cannot_work_are_refused_with_the_reason(base, choice, named, reason):

@@ -9,7 +9,7 @@ import numpy as np
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort
 from heteroselect.conditions import without_variance
-from heteroselect.part import Brings, setting
+from heteroselect.part import Brings, Misfit, setting
 from heteroselect.population import Population
 
 
@@ -28,7 +28,7 @@ class ByVariance:
 
     spread: float = setting(1.0, "s, of clients; 1 is the most there can be, 0 looks at the compressor alone", ge=0)
 
-    def fits(self, parts: Mapping[str, Any]) -> str | None:
+    def fits(self, parts: Mapping[str, Any]) -> Misfit | None:
         """Why it cannot work with these parts, or None."""
         return without_variance(parts["compress"])
 

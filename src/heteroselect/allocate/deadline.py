@@ -15,7 +15,7 @@ from heteroselect.allocate.density import Allocation
 from heteroselect.allocate.fedcg import shortest
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort, Situation
-from heteroselect.part import Brings, setting
+from heteroselect.part import Brings, Prefers, setting
 
 UNBIASED: Brings = {"compress": {"kind": "drive"}, "weigh": {"kind": "uniform"}}
 """Unequal amounts bias nothing where each upload is right on average and all count the same."""
@@ -29,6 +29,7 @@ class Deadline:
     kind: ClassVar[str] = "deadline"
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
     brings: ClassVar[Brings] = UNBIASED
+    prefers: ClassVar[Prefers] = {"compress": "unbiased"}
     carries: ClassVar[tuple[str, ...]] = ("average",)
 
     average: float = setting(0.2, "mean density of the cohort, where deadline is none", gt=0, le=1)

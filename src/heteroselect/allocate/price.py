@@ -19,7 +19,7 @@ from heteroselect.allocate.density import Allocation
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort, Situation
 from heteroselect.conditions import without_variance
-from heteroselect.part import Brings, setting
+from heteroselect.part import Brings, Misfit, setting
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Price:
     def average(self) -> float:
         return 1.0
 
-    def fits(self, parts: Mapping[str, Any]) -> str | None:
+    def fits(self, parts: Mapping[str, Any]) -> Misfit | None:
         """Why it cannot work with these parts, or None."""
         return without_variance(parts["compress"])
 

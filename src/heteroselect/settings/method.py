@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heteroselect import methods
+from heteroselect.compress import promises
 from heteroselect.errors import HeteroSelectError
 from heteroselect.kinds import KINDS
 from heteroselect.method import Method, conflicts, kind_of, naming
@@ -54,6 +55,11 @@ def completed(written: Mapping[str, Any]) -> dict[str, Any]:
         defaults = {one.name: one.default for one in declared(kind).values()} if kind else {}
         found[role] = {**{n: "none" if value is None else value for n, value in defaults.items()}, **found[role]}
     return found
+
+
+def made(role: str, written: Mapping[str, Any]) -> Any:
+    """The part of a shipped kind that is written down."""
+    return _part(role, KINDS[role][str(written["kind"])](), dict(written), {})
 
 
 def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) -> Chosen:
@@ -175,19 +181,20 @@ def _bring(parts: Parts, asked: Mapping[str, Mapping[str, Any]]) -> Iterator[str
     """Put in place what the chosen kinds need, and say so. A role that the user has set is left alone, unless these are
     settings that the present kind does not have."""
     plain = dict(Method().parts())
-    chosen = [role for role, settings in asked.items() if "kind" in settings]
+    chosen, brought = [role for role, settings in asked.items() if "kind" in settings], list[str]()
     asked = {r: one for r, one in asked.items() if "kind" in one or set(one) <= set(declared(type(parts[r])))}
     for role in chosen:
         brings: Mapping[str, Mapping[str, Any]] = getattr(parts[role], "brings", {})
         for other, settings in brings.items():
             still_plain = kind_of(parts[other]) == kind_of(plain[other])
-            if other in asked or not (still_plain or _clash(parts, role, other)):
+            if other in asked or not (still_plain or _clash(parts, role, other) or _lacks(parts, role, other)):
                 continue
             part = _part(other, plain[other], dict(settings), {})
             if part != parts[other]:
                 parts[other] = part
+                brought.append(other)
                 yield _told(role, parts[role], other, part)
-    for role in chosen:
+    for role in chosen + brought:
         for other in [o for o in parts if o not in asked and o != role and _clash(parts, role, o)]:
             parts[other] = plain[other]
             yield _told(role, parts[role], other, plain[other])
@@ -196,6 +203,12 @@ def _bring(parts: Parts, asked: Mapping[str, Mapping[str, Any]]) -> Iterator[str
 def _clash(parts: Parts, role: str, other: str) -> bool:
     """Whether the part of a role cannot work with that of another one."""
     return (role, other) in {(conflict.role, conflict.other) for conflict in conflicts(parts)}
+
+
+def _lacks(parts: Parts, role: str, other: str) -> bool:
+    """Whether a part does not promise what that of a role makes little sense without."""
+    promise = getattr(parts[role], "prefers", {}).get(other)
+    return promise is not None and not promises(parts[other], promise)
 
 
 def _told(role: str, part: Any, other: str, brought: Any) -> str:
