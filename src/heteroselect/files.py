@@ -9,9 +9,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-MOST, SMALL, DEEPEST = 64_000_000, 4_000_000, 30
-"""Bytes of a log and of any other file that is read as a whole, and how deep it may be nested: far more than is ever
-written here."""
+SMALL, DEEPEST = 4_000_000, 30
+"""Bytes of a file that is read as a whole, and how deep it may be nested: far more than is ever written here."""
+
+
+class TooLargeError(ValueError):
+    """A file with more bytes than may be read."""
+
+
+def memory() -> int:
+    """Bytes of this machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def longest_log() -> int:
+    """Bytes of a log that can be read here. Its lines take about eight times as much in memory, and may take half of
+    it: how long a log is follows from the clients and rounds of a run, so that no fixed number is right."""
+    return memory() // 16
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -42,7 +56,7 @@ def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
         if not stat.S_ISREG(about.st_mode):
             raise ValueError("it is no file")
         if most is not None and about.st_size > most:
-            raise ValueError(f"it has {about.st_size:,} bytes, and {most:,} are allowed")
+            raise TooLargeError(f"it has {about.st_size:,} bytes, and {most:,} are allowed")
         yield file
 
 

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import heteroselect
-from heteroselect import HeteroSelectError
+from heteroselect import HeteroSelectError, files
 from heteroselect.cli import app
 from heteroselect.report import curves
 from heteroselect.report.load import compare
 from heteroselect.runs import table
-from heteroselect.runs.folder import locked, read_rounds
+from heteroselect.runs.folder import RunFolder, locked, read_rounds
 from run_folders import PowerError, stop
 
 RNG = np.random.default_rng(0)
@@ -185,13 +185,24 @@ def test_what_is_nested_without_end_or_far_too_long_is_one_sentence(here: Path, 
             heteroselect.resume(out)
 
 
-def test_a_log_that_is_far_too_long_is_refused_before_it_is_read(here: Path) -> None:
+def test_a_log_that_does_not_fit_into_memory_is_refused_before_it_is_read(here: Path, monkeypatch) -> None:
     out = here / "run"
     heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    monkeypatch.setattr(files, "memory", lambda: 10**9)
     with (out / "rounds.jsonl").open("ab") as log:
         log.truncate(100_000_000)  # without taking room on the disk
-    with pytest.raises(HeteroSelectError, match="has 100,000,000 bytes, and 64,000,000 are allowed"):
+    with pytest.raises(HeteroSelectError, match=r"too large .* has 100,000,000 bytes, and 62,500,000 are allowed"):
         compare([out])
+
+
+def test_a_long_log_of_our_own_is_read(tmp_path: Path) -> None:
+    """Of many clients: 65 MB in 20 rounds."""
+    folder = RunFolder.create(tmp_path / "run", "")
+    for number in range(1, 21):
+        folder.add_round({"round": number, "scores": [0.5] * 650_000})
+    folder.close()
+    assert (tmp_path / "run" / "rounds.jsonl").stat().st_size > 64_000_000
+    assert [line["round"] for line in read_rounds(tmp_path / "run", {"round"})] == list(range(1, 21))
 
 
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(here: Path) -> None:

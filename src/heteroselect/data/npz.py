@@ -1,7 +1,6 @@
 """A user's own arrays: an .npz file with x and y."""
 
 import math
-import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 from heteroselect.data.examples import Examples, Pixels, Source, hold_out
 from heteroselect.data.files import Array, Parts, reading
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import memory
 from heteroselect.streams import Streams
 
 
@@ -63,11 +63,6 @@ def _refuse_bombs(path: Path, wanted: Sequence[str]) -> None:
         raise HeteroSelectError(
             f"{path} holds {total:,} bytes of arrays; allowed is half of this machine's memory, {memory() // 2:,}."
         )
-
-
-def memory() -> int:
-    """Bytes of this machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _npz_examples(path: Path, arrays: Mapping[str, Array], x_key: str, y_key: str) -> Examples:

@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import MOST, opened, parse_json, read_json, read_toml, write_whole
+from heteroselect.files import (
+    TooLargeError,
+    longest_log,
+    opened,
+    parse_json,
+    read_json,
+    read_toml,
+    write_whole,
+)
 from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.fingerprint import Fingerprint
 
@@ -135,7 +143,7 @@ def read_rounds(path: Path, fields: Container[str] | None = None) -> list[dict[s
     are named."""
     rounds: list[dict[str, Any]] = []
     digest = hashlib.sha256()
-    for number, text in enumerate(_lines(path, MOST), 1):
+    for number, text in enumerate(_lines(path, longest_log()), 1):
         digest.update(text)
         try:
             line = parse_json(text)
@@ -185,6 +193,10 @@ def _lines(path: Path, most: int | None = None) -> Iterator[bytes]:
                 yield text
     except FileNotFoundError:
         return
+    except TooLargeError as error:
+        raise HeteroSelectError(
+            f"{ROUNDS}: {path / ROUNDS} is too large for this machine's memory ({error})."
+        ) from error
     except ValueError as error:
         raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is damaged ({error}).") from error
 
