@@ -270,16 +270,17 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
     method, server, cohort, ids = this.method, this.server, plan.cohort, plan.cohort.ids
     shared = goes_down(this)
     uploads, events = answered(this, this.clients.train(this.model, plan.orders, shared))
-    densities, reports = plan.allocation.densities, 0
+    densities = plan.allocation.densities
     if isinstance(method.compress, Guided):
         densities = densities * method.compress.share(server.of("compress"))
+    # of everybody who trained, whoever of them is chosen to send
+    reports = sum(name.startswith("label") for upload in uploads.values() for name in upload.report)
     if not isinstance(method.choose, SendAll):
-        rng, reports = this.streams.numpy("choice", round=this.number), len(ids)
+        rng, reports = this.streams.numpy("choice", round=this.number), reports + len(ids)
         cohort, chosen = choose(cohort, uploads, seen.population.sizes, method.choose, this.selected, rng)
         densities = np.where(np.isin(ids, chosen), densities, 0.0)
         uploads, more = answered(this, this.clients.collect(this.model, chosen))
         events = events + more
-    reports += sum(name.startswith("label") for upload in uploads.values() for name in upload.report)
     sent = Messages(
         size=this.clients.layout.size,
         model=server.weights.nbytes,

@@ -8,10 +8,11 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
 import heteroselect
-from heteroselect import HeteroSelectError
+from heteroselect import HeteroSelectError, Method
+from heteroselect.aggregate import ByShare
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.select import FedLECC, Situation
+from heteroselect.select import FedLECC, OptimalSampling, Situation
 from heteroselect.select.fedlecc import by_cluster, connected, hellinger, label_shares
 
 
@@ -70,6 +71,23 @@ def test_clients_say_their_labels_and_the_ledger_charges_for_it():
     assert 2 <= labels <= 2 * 10
     plain = heteroselect.run("mnist", method="power-of-choice", settings=SETTINGS | {"method.score.mode": "all"})
     assert plain.rounds[0]["bytes_scoring"] == 4 * model + 6 * 4
+
+
+class Everyone:
+    """Takes everybody, and wants to know their labels."""
+
+    needs = frozenset({"labels"})
+
+    def select(self, scores, here):
+        return here.cohort(np.arange(len(here.ids)))
+
+
+def test_the_labels_of_those_who_trained_and_were_not_chosen_to_send_are_charged_too():
+    """Six clients with examples of all ten classes say their length and their labels; about two of them send."""
+    method = Method("mine", select=Everyone(), choose=OptimalSampling(), weigh=ByShare())
+    line = heteroselect.run("mnist", method=method, settings=SETTINGS | {"data.partition": "iid"}).rounds[0]
+    assert sum(size > 0 for size in line["bytes_up_clients"]) < 6
+    assert line["bytes_scoring"] == 4 * (6 + 6 * 10)
 
 
 def test_without_classes_there_are_no_labels():
