@@ -8,6 +8,8 @@ from heteroselect.aggregate import Screen
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import decode, encode
 from heteroselect.messages import Upload
+from heteroselect.runs.experiment import prepare
+from heteroselect.settings.config import load
 from heteroselect.streams import Streams
 from heteroselect.world import Attack
 
@@ -72,3 +74,15 @@ def test_a_liar_is_noted_and_labels_turned_around_reach_training() -> None:
     assert {event["client"] for line in lines for event in line["events"] if event["kind"] == "claim"}
     plain = last()
     assert last(**{"world.attack.kind": "labels", "world.attack.share": 0.5}) < plain - 0.05
+
+
+def test_who_trains_on_wrong_labels_is_drawn_once_for_all_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    hostile = Attack.hostile
+    monkeypatch.setattr(Attack, "hostile", lambda self, *words: drawn.append(1) or hostile(self, *words))
+    changes = {"clients": 30, "world.attack.kind": "labels", "world.attack.share": 0.5}
+    experiment = prepare(load("mnist", method="fedavg", changes=changes))
+    pairs = zip(experiment.clients(), experiment.federation.clients, strict=True)
+    turned = [bool((client.examples.y != given.y).any()) for client, given in pairs]
+    assert sum(turned) == 15
+    assert len(drawn) == 1

@@ -4,11 +4,13 @@ import hashlib
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heteroselect import models
@@ -71,10 +73,16 @@ class Experiment:
         """The clients as they are before the first round, with nothing remembered."""
         return [Client(k, self._examples(k), self.streams) for k in range(len(self.federation.clients))]
 
+    @cached_property
+    def _mislabelled(self) -> NDArray[np.bool_]:
+        """Who is to train on wrong labels."""
+        attack, clients = self.environment.attack, len(self.federation.clients)
+        return attack.hostile(clients, self.streams) if attack.kind == "labels" else np.zeros(clients, bool)
+
     def _examples(self, client: int) -> Examples:
         """The client's data; of a hostile one that is to train on wrong labels, with its labels turned around."""
-        attack, examples = self.environment.attack, self.federation.clients[client]
-        if attack.kind != "labels" or not attack.hostile(len(self.federation.clients), self.streams)[client]:
+        examples = self.federation.clients[client]
+        if not self._mislabelled[client]:
             return examples
         if self.federation.classes is None:
             raise HeteroSelectError("world.attack.kind: labels is allowed where targets are class numbers.")
