@@ -1,10 +1,11 @@
 """Two runs are the same only where everything that decides them is, and a run goes on only as what it is."""
 
 import functools
+import hashlib
 import json
 import shutil
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -211,8 +212,6 @@ def test_a_folder_from_before_there_were_fingerprints_goes_on(broken, tmp_path):
         content = json.loads(json.loads(manifest.read_text())["content"])
         content["facts"] = {key: content["facts"][key] for key in ("seconds", "origin")}
         text = json.dumps(content)
-        import hashlib
-
         manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": text}))
     seen: list[int] = []
     resumed = heteroselect.resume(broken, **MINE, watch=lambda line: seen.append(line["round"]))
@@ -312,6 +311,92 @@ def test_the_summary_has_the_digest_and_equal_runs_have_equal_ones(tmp_path):
     assert a.summary["fingerprint"] == b.summary["fingerprint"] == read_summary(tmp_path / "a")["fingerprint"]
     assert read_rounds(tmp_path / "a") == read_rounds(tmp_path / "b")
     assert play(tmp_path / "c", settings={"seed": 1}).summary["fingerprint"] != a.summary["fingerprint"]
+
+
+def aged(folder: Path) -> None:
+    """Make the run in a folder one from before there was the role `average`, a setting of `server` and one of the
+    world; the digest of a part with fewer fields was another."""
+    config = read_toml(folder / "config.toml")
+    del config["method"]["average"], config["method"]["server"]["rate"], config["world"]["attack"]
+    (folder / "config.toml").write_text(tomli_w.dumps(config))
+    then = Fingerprint.read(folder)
+    gone = ("method.average.", "method.server.rate", "world.attack.")
+    settings = {key: value for key, value in then.settings.items() if not key.startswith(gone)}
+    parts = {name: digest for name, digest in then.parts.items() if name != "method.average"}
+    replace(then, settings=settings, parts={**parts, "method.server": "0" * 32}).write(folder)
+
+
+def test_a_setting_or_a_role_that_is_newer_than_a_run_does_not_make_it_another(points):
+    (cell,) = plan(read(points / "s.toml"), points / "one").cells
+    grid.play_cell(cell, threads=1)
+    aged(cell.path)
+    assert plan(read(points / "s.toml"), points / "one").cells[0].done
+    assert plan(read(points / "s.toml"), points / "two").cells[0].path == cell.path
+    assert heteroselect.resume(cell.path).status == "finished"
+    (points / "s.toml").write_text("seeds = [43]" + STUDY)
+    (other,) = plan(read(points / "s.toml"), points / "one").cells
+    grid.play_cell(other, threads=1)
+    assert [group.seeds for group in compare([points / "one"]).groups] == ["42, 43"]
+    edit(cell.path, ("method", "server", "rate"), 0.5)
+    with pytest.raises(HeteroSelectError, match=r"method\.server\.rate: 1\.0 → 0\.5"):
+        heteroselect.resume(cell.path)
+
+
+def test_a_run_that_was_broken_off_before_there_was_a_setting_goes_on_to_the_same_bits(tmp_path):
+    plain = {"method": None, "settings": {"method.server.momentum": 0.5, "method.server.kind": "momentum"}}
+    with pytest.raises(PowerError):
+        play(tmp_path / "run", watch=stop, **plain)
+    aged(tmp_path / "run")
+    for manifest in (tmp_path / "run" / "checkpoint").glob("manifest-*"):  # it noted the digest of that fingerprint
+        content = json.loads(json.loads(manifest.read_text())["content"])
+        content["facts"]["fingerprint"] = Fingerprint.read(tmp_path / "run").sha256
+        text = json.dumps(content)
+        manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": text}))
+    resumed = heteroselect.resume(tmp_path / "run", **OWN)
+    assert resumed.model_sha256 == play(tmp_path / "whole", **plain).model_sha256
+
+
+def renumbered(folder: Path) -> None:
+    """Make the run in a folder one of another NumPy."""
+    then = Fingerprint.read(folder)
+    replace(then, versions={**then.versions, "numpy": "1.0"}).write(folder)
+
+
+def test_a_study_that_has_finished_is_told_whatever_is_installed_now(points):
+    (cell,) = plan(read(points / "s.toml"), points / "one").cells
+    grid.play_cell(cell, threads=1)
+    renumbered(cell.path)
+    (again,) = plan(read(points / "s.toml"), points / "one").cells
+    assert (again.done, grid.play_cell(again)) == (True, "finished")
+    assert plan(read(points / "s.toml"), points / "two").cells[0].path != cell.path, "nobody else takes it for theirs"
+
+
+def test_a_study_does_not_go_on_with_a_run_of_other_versions(points):
+    (points / "s.toml").write_text(STUDY.replace("rounds = 2", "rounds = 4"))
+    (cell,) = plan(read(points / "s.toml"), points / "one").cells
+    with pytest.raises(PowerError):
+        heteroselect.run(cell.config, out=cell.path, watch=stop)
+    renumbered(cell.path)
+    with pytest.raises(HeteroSelectError, match=r"holds another run \(numpy: 1\.0 → "):
+        plan(read(points / "s.toml"), points / "one")
+
+
+def test_arrays_of_ones_own_go_by_what_is_in_them_and_not_by_their_place(points):
+    (points / "s.toml").write_text(STUDY.replace("points.npz", str(points / "points.npz")))
+    (cell,) = plan(read(points / "s.toml"), points / "one").cells
+    grid.play_cell(cell, threads=1)
+    (points / "moved").mkdir()
+    shutil.move(points / "points.npz", points / "moved" / "points.npz")
+    for seed in (42, 43):
+        text = STUDY.replace("points.npz", str(points / "moved" / "points.npz"))
+        (points / "s.toml").write_text(f"seeds = [{seed}]" + text)
+        (again,) = plan(read(points / "s.toml"), points / "one").cells
+        assert again.done == (seed == 42)
+        grid.play_cell(again, threads=1)
+    assert [group.seeds for group in compare([points / "one"]).groups] == ["42, 43"]
+    np.savez(points / "moved" / "points.npz", x=X, y=1 - Y)
+    with pytest.raises(HeteroSelectError, match=r"holds another run \(data: "):
+        plan(read(points / "s.toml"), points / "one")
 
 
 # The digest of single things.

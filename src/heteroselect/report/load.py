@@ -11,7 +11,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.measure import ACCURACY, Measure
 from heteroselect.report.beside import beside
-from heteroselect.runs.fingerprint import Fingerprint, deciding, refuse_edited
+from heteroselect.runs.fingerprint import Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
 
@@ -145,10 +145,11 @@ class _Summary(_Checked):
 
 def compare(folders: Sequence[Path]) -> Comparison:
     """Every run in or below the folders, grouped; an error for people where there is nothing sound to compare."""
-    found, left_out = find(folders)
-    runs, twice = _once([read(path) for path in found])
+    folders, left_out = find(folders)
+    runs, twice = _once([read(path) for path in folders])
     for field in ("dataset", "target", "evaluated_on"):
-        differing = sorted({str(run.summary.get(field, "test")) for run in runs})  # older runs know no validation
+        found = {str(run.summary.get(field, "test")) for run in runs}  # older runs know no validation
+        differing = sorted({Path(one).name if one.endswith(".npz") else one for one in found})
         if len(differing) > 1:
             raise HeteroSelectError(f"report: the runs differ in {field} ({', '.join(differing)}); a page shows one.")
     measures = list(dict.fromkeys(Measure.of(run.summary) for run in runs))
@@ -234,12 +235,12 @@ def read(path: Path) -> Run:
         raise HeteroSelectError(f"report: the run in {path} has no rounds.")
     fingerprint = Fingerprint.read(path)
     refuse_edited(path, fingerprint, config)
-    return Run(path, config, text, summary, rounds, paper, fingerprint)
+    return Run(path, config, text, summary, rounds, paper, None if fingerprint is None else fingerprint.completed())
 
 
 def _experiment(run: Run) -> dict[str, Any]:
     """Every setting that makes it another experiment, by dotted name, and what of its fingerprint is no setting."""
-    settings = {key: value for key, value in deciding(run.config).items() if key != "seed"}
+    settings = {key: value for key, value in completed(deciding(run.config)).items() if key != "seed"}
     if run.fingerprint is None:
         return settings
     return settings | {

@@ -13,8 +13,12 @@ from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json, write_whole
-from heteroselect.settings.config import flatten
+from heteroselect.kinds import KINDS
+from heteroselect.settings.config import flatten, nested
+from heteroselect.settings.method import completed as whole
+from heteroselect.settings.method import made
 from heteroselect.settings.own import is_path
+from heteroselect.settings.schema import Config
 
 FILE, UNKNOWN, FORMAT = "fingerprint.json", "unknown", 1
 _SHOWN = 6
@@ -58,8 +62,25 @@ class Fingerprint:
             settings = {**self.settings, "rounds": last["from"]}
             yield from replace(self, settings=settings, extended=tuple(before)).stages()
 
+    def completed(self) -> "Fingerprint":
+        """As a run of today would have it: settings that are newer than the run have their defaults, and so has the
+        digest of a shipped part that has got a setting since then."""
+        settings = completed(self.settings)
+        newer = {key.split(".")[1] for key in settings if key.startswith("method.") and key not in self.settings}
+        parts = dict(self.parts)
+        for role in newer if parts else ():
+            written = nested(settings)["method"][role]
+            if written["kind"] in KINDS[role]:
+                from heteroselect.runs.digest import digest_of  # it imports PyTorch
+
+                parts[f"method.{role}"] = digest_of(made(role, written))
+        return replace(self, settings=settings, parts=parts)
+
     def differences(self, now: "Fingerprint") -> list[str]:
-        """What is another in `now`, by name and with both values."""
+        """What is another in `now`, by name and with both values; what is newer than a run has its default."""
+        return self.completed()._differences(now.completed())
+
+    def _differences(self, now: "Fingerprint") -> list[str]:
         found = [f"{key}: {old} → {new}" for key, old, new in _unequal(self.settings, now.settings)]
         keys = [key for key, _, _ in _unequal(self.settings, now.settings)]
         for name, old, new in (*_unequal(self.parts, now.parts), *_unequal(self.drawn, now.drawn)):
@@ -97,13 +118,27 @@ def _unequal(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[s
 
 def deciding(tables: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that decide a run, by dotted name: not what is only shown, where things lie, and how it is saved.
-    Code of the user's own goes by its checksum (`source`) and not by its place."""
+    Code of the user's own goes by its checksum (`source`) and not by its place, and so do a user's own arrays."""
     kept = {key: value for key, value in tables.items() if key not in ("paper", "simulate")}
     flat = {key: value for key, value in flatten(kept).items() if key != "data.dir"}
+    if str(flat.get("data.name")).endswith(".npz"):
+        flat["data.name"] = Path(str(flat["data.name"])).name
     for key, value in flat.items():
         if key.startswith("method.") and key.endswith(".kind") and is_path(str(value)):
             flat[key] = f"FILE.py:{str(value).rpartition(':')[2]}"
     return flat
+
+
+def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Deciding settings by dotted name, with those that are newer than their run at their defaults; as they are where
+    a version with other settings wrote them."""
+    try:
+        tables = nested(settings)
+        found = Config.model_validate({**tables, "method": whole(tables["method"])})
+        full = deciding(found.model_dump())
+        return {key: full[key] for key in settings} | full  # what the run has itself comes first
+    except (HeteroSelectError, ValueError, KeyError, TypeError):
+        return dict(settings)
 
 
 def refuse_edited(path: Path, then: Fingerprint | None, settings: Mapping[str, Any]) -> None:

@@ -92,7 +92,8 @@ def refuse_another(cell: Cell, known: dict[Any, str | None] | None = None) -> No
         if there is not None and there.world.charge != cell.config.world.charge:
             hint += f", or --charge {there.world.charge}, which is that run's clock"
         raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings{hint}.")
-    if found := differences(cell.path, cell.loaded, {} if known is None else known):
+    # a run that has finished is only read, and whatever moves bits today has not moved its
+    if found := differences(cell.path, cell.loaded, {} if known is None else known, versions=not cell.done):
         raise HeteroSelectError(f"--out: {cell.path} holds another run ({listed(found)}); allowed is a new folder.")
 
 
@@ -110,12 +111,12 @@ def same_settings(one: Config, other: Config) -> bool:
     return deciding(one.model_dump()) == deciding(other.model_dump())
 
 
-def differences(folder: Path, loaded: Loaded, known: dict[Any, str | None]) -> list[str]:
-    """How the run in a folder differs from a planned one with the same settings; nothing is known of those that were
-    begun before there were fingerprints."""
+def differences(folder: Path, loaded: Loaded, known: dict[Any, str | None], *, versions: bool = True) -> list[str]:
+    """How the run in a folder differs from a planned one with the same settings, in its `versions` too or not; nothing
+    is known of those that were begun before there were fingerprints."""
     if not (folder / FINGERPRINT).exists():
         return []
-    return unlike(folder, planned(loaded, choose_device(None), known)) or []
+    return unlike(folder, planned(loaded, choose_device(None), known), versions=versions) or []
 
 
 def clocked(changes: Mapping[str, Any], charge: str | None) -> dict[str, Any]:

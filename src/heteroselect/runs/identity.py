@@ -72,12 +72,13 @@ def planned(loaded: Loaded, device: str, known: dict[Any, str | None]) -> Finger
     return Fingerprint(deciding(loaded.config.model_dump()), parts, {}, _versions(device))
 
 
-def unlike(path: Path, plan: Fingerprint) -> list[str] | None:
-    """How the run in a folder differs from one that is planned; None where it was begun before there were
-    fingerprints."""
+def unlike(path: Path, plan: Fingerprint, *, versions: bool = True) -> list[str] | None:
+    """How the run in a folder differs from one that is planned, in its `versions` too or not; None where it was begun
+    before there were fingerprints."""
     then = Fingerprint.read(path)
     if then is None:
         return None
+    then = then if versions else replace(then, versions=plan.versions)
     parts = {name: digest for name, digest in then.parts.items() if name in {*plan.parts, "world"}}
     found = replace(then, parts=parts, drawn={}).differences(plan)
     unknown = [f"{name}: {UNKNOWN}" for name, digest in parts.items() if digest == UNKNOWN]

@@ -89,7 +89,7 @@ def load(
     settings = {**more, **flat} if method is None or same else {**flat, **more}
     table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
     try:
-        config = Config.model_validate({**_nest({**settings, **given}), "method": table})
+        config = Config.model_validate({**nested({**settings, **given}), "method": table})
     except ValidationError as error:
         _explain(error)
     if not any_target and not 0 <= config.target <= 1:
@@ -231,7 +231,7 @@ def flatten(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for key, value in flat.items():
         *path, last = key.split(".")
