@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heteroselect.runs.effects import decompose
@@ -33,6 +33,7 @@ def test_a_table_of_two_by_two_by_hand() -> None:
     st.lists(st.floats(-3, 3), min_size=2, max_size=4),
     st.floats(-9, 9),
 )
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_an_additive_table_has_no_interaction(rows, columns, grand) -> None:
     table = grand + np.add.outer(rows, columns)
     found = decompose(np.repeat(table[:, :, None], 2, axis=2))
@@ -73,6 +74,7 @@ def test_what_cannot_be_told_apart_is_not_told() -> None:
     assert corner.interaction is None
 
 
+@pytest.mark.slow
 def test_intervals_hold_about_as_often_as_they_say() -> None:
     """Five seeds, no effects: 95 % intervals have zero in them about 95 times in a hundred, and chance is called
     chance."""

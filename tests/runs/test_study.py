@@ -87,6 +87,27 @@ def test_equal_runs_of_other_studies_are_taken(small: Path, tmp_path: Path) -> N
     assert planned.cells[0].path == tmp_path / "one" / "fedavg" / "seed-1"
 
 
+def test_the_tables_of_another_study_are_not_overwritten(small: Path, tmp_path: Path) -> None:
+    out, words = tmp_path / "out", ("--only", "fedavg", "--quiet")
+    assert call("study", small, "--out", out, *words).exit_code == 0
+    before = {path: path.read_bytes() for path in out.glob("small.*")}
+    (tmp_path / "else").mkdir()
+    other = tmp_path / "else" / "small.toml"
+    other.write_text(SMALL.replace('"fedavg"', '"fedprox"'))
+    with pytest.raises(HeteroSelectError, match=r"small\.md is of another study, with the rows fedavg; allowed"):
+        CliRunner().invoke(
+            app, ["study", str(other), "--out", str(out), "--only", "fedprox", "--quiet"], catch_exceptions=False
+        )
+    assert {path: path.read_bytes() for path in out.glob("small.*")} == before
+    assert not (out / "fedprox").exists()
+    more = SMALL.replace("seeds = [1, 2]", "seeds = [1]") + '\n[[row]]\nmethod = "fedprox"\n'
+    other.write_text(more)
+    assert call("study", other, "--out", out, *words).exit_code == 0, "one that has its rows and more may"
+    (out / "small.md").write_text("my own notes")
+    assert call("study", small, "--out", out, *words).exit_code != 0
+    assert (out / "small.md").read_text() == "my own notes"
+
+
 def test_axes_are_crossed_and_refused_pairs_have_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "crossed.toml"
     axes = '"method.compress.kind" = ["topk", "drive"]\n"method.memory.kind" = ["none", "error"]\n'

@@ -183,6 +183,7 @@ def test_tuning_that_was_broken_off_goes_on(tuned: Path) -> None:
     assert changed == [victim / "rounds.jsonl"]
 
 
+@pytest.mark.slow
 def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_path: Path) -> None:
     sets = [word for pair in (*SMALL, f"data.name={tuned.parent / 'points.npz'}") for word in ("--set", pair)]
     compare = ["compare", "mnist", "--methods", "fedavg,fedprox", "--rounds", 1, *sets, "--tuned", tuned]

@@ -1,5 +1,6 @@
 """heteroselect study: the runs that a file stands for, and the table and the page of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,7 @@ def study(
         typer.echo(f"{len(left)} of {len(planned.cells)} runs are left{pace if left else ''}.")
         return
     refuse_others(path / "report.html", "--out", MARK)
+    refuse_other_tables(path, file.stem, found.labels)
     if results is not None:
         kept.read(results)
     failed = run_cells(planned.cells, path, threads=threads, quiet=quiet, minutes=budget)
@@ -80,3 +82,22 @@ def study(
     if failed or len(done) < len(planned.cells):
         say(f"{len(planned.cells) - len(done)} of {len(planned.cells)} runs are not there yet")
         raise typer.Exit(1)
+
+
+def refuse_other_tables(path: Path, stem: str, labels: Sequence[str]) -> None:
+    """The tables of a study are written again in their place only by one that has all of their rows."""
+    from heteroselect.files import read_json
+
+    names = [f"{stem}.{kind}" for kind in ("csv", "json", "tex")]
+    for name in [] if (path / f"{stem}.md").exists() else names:
+        refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with the .md
+    refuse_others(path / f"{stem}.md", "--out", "Made by `heteroselect study")
+    try:
+        there = dict.fromkeys(str(run["row"]) for run in read_json(path / f"{stem}.json")["runs"])
+    except (OSError, ValueError, KeyError, TypeError):  # there is none, or none that could be lost
+        return
+    if other := [row for row in there if row not in labels]:
+        raise HeteroSelectError(
+            f"--out: {path / stem}.md is of another study, with the rows {', '.join(other)}; allowed is a new folder, "
+            "or a study that has these rows, too."
+        )

@@ -92,6 +92,11 @@ class Study(Group):
     cross: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     claim: tuple[ClaimTable, ...] = ()
 
+    @property
+    def labels(self) -> list[str]:
+        """Of all rows, crossed ones by their values."""
+        return [label for row in self.row for label, _ in _crossed(row, self.cross)]
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -114,7 +119,7 @@ def read(path: Path) -> Study:
     labels = [row.label for row in study.row]
     if not labels or len(set(labels)) < len(labels):
         raise HeteroSelectError(f"study: {path}: row: allowed are one or more rows, each with a name of its own.")
-    labels = [label for row in study.row for label, _ in _crossed(row, study.cross)]
+    labels = study.labels
     for claim in study.claim:
         for name in (claim.better, claim.than):
             if name not in labels:
