@@ -245,3 +245,11 @@ def test_it_knows_how_far_off_it_is() -> None:
     falling = np.array([part.variance(bits) for bits in np.linspace(0.05, 1, 100)])
     assert (np.diff(falling) < 0).all()
     assert (np.diff(falling, 2) > -1e-6).all(), "it is convex"
+
+
+@pytest.mark.parametrize(("size", "density", "times"), [(7850, 1.0, 1.1), (7850, 0.1, 2.0), (1_000_000, 0.1, 1.0)])
+def test_what_comes_on_top_of_the_density_is_about_a_hundred_bytes(size: int, density: float, times: float) -> None:
+    """As docs/wire.md and the list of settings say."""
+    taken = len(encode(sent(normal(size), density)))
+    assert taken / (density * size / 8) == pytest.approx(times, abs=0.05)
+    assert taken - density * size / 8 < 120
