@@ -179,6 +179,16 @@ def accuracy_at(accuracies: Sequence[float | None], spent: Sequence[float], budg
     return found
 
 
+def rank(values: Sequence[float | None], *, higher: bool = True) -> float:
+    """What rows are sorted by: the smaller, the better; one that lacks a value is the last.
+
+    >>> sorted([[0.8, 0.9], [0.7, None], [0.9, 0.9]], key=rank)
+    [[0.9, 0.9], [0.8, 0.9], [0.7, None]]
+    """
+    known = [value for value in values if value is not None]
+    return (-1 if higher else 1) * fmean(known) if known and len(known) == len(values) else float("inf")
+
+
 def spread(values: Sequence[float | None], unit: str = "") -> str:
     """Mean ± standard deviation over seeds; a figure that a seed lacks has no mean.
 

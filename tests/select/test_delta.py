@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
-from heteroselect.compress.update import Update
+from heteroselect.compress.update import Update, apart
 from heteroselect.moment import Moment
 from heteroselect.population import Population
 from heteroselect.select import Situation
-from heteroselect.select.delta import Delta, apart, floored, moved, participants
+from heteroselect.select.delta import Delta, floored, moved, participants
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -75,7 +75,7 @@ def test_distances_from_the_mean_by_hand():
     # the mean of (2, 0), (0, 2) and (1, 4) is (1, 2)
     population = people([[2, 0], None, [0, 2], [1, 4]])
     assert participants(population).tolist() == [0, 2, 3]
-    assert_allclose(apart(population, np.array([0, 2, 3])), [5, 1, 4])
+    assert_allclose(apart([population.uploads[k] for k in (0, 2, 3)]), [5, 1, 4])
 
 
 def test_the_first_draw_is_uniform_and_remembered():

@@ -14,7 +14,7 @@ from heteroselect.allocate.density import SPARSE, Allocation
 from heteroselect.allocate.waterfill import waterfill
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort, Situation
-from heteroselect.compress.update import dot
+from heteroselect.compress.update import apart
 from heteroselect.part import Brings, setting
 from heteroselect.population import Population
 
@@ -36,8 +36,8 @@ class FedBand:
     sketch: int = setting(0, "cells of the sketch that uploads are remembered by; 0 remembers them whole", ge=0)
 
     def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        apart = deviations(here.population)
-        return Allocation(self.average, banded(apart, self.average, self.minimum, self.defer))
+        away = deviations(here.population)
+        return Allocation(self.average, banded(away, self.average, self.minimum, self.defer))
 
 
 def deviations(population: Population) -> Reals:
@@ -45,24 +45,19 @@ def deviations(population: Population) -> Reals:
     known = sorted(population.uploads)
     if not known:
         return np.zeros(len(population))
-    updates = [population.uploads[k] for k in known]
-    mean = np.zeros(updates[0].size, np.float32)
-    for update in updates:
-        update.add_to(mean, 1 / len(updates))
-    length = dot(mean, mean)
-    apart = np.sqrt([max(update.norm() ** 2 - 2 * update.dot(mean) + length, 0.0) for update in updates])
-    found = np.full(len(population), apart.mean())
-    found[known] = apart
+    away = np.sqrt(apart([population.uploads[k] for k in known]))
+    found = np.full(len(population), away.mean())
+    found[known] = away
     return found
 
 
-def banded(apart: Reals, average: float, minimum: float, defer: float) -> Reals:
+def banded(away: Reals, average: float, minimum: float, defer: float) -> Reals:
     """Densities of `average` on average: the least for those who deviate least, as many as `defer` allows; the others
     by how far they deviate. Who ties with somebody who sends does not defer."""
-    count = int(defer * len(apart) + 1e-9)
-    sends = apart >= np.sort(apart)[count]
-    found = np.full(len(apart), minimum)
-    left = average * len(apart) - minimum * np.count_nonzero(~sends)
-    shares = apart[sends] if apart[sends].sum() > 0 else np.ones(np.count_nonzero(sends))
+    count = int(defer * len(away) + 1e-9)
+    sends = away >= np.sort(away)[count]
+    found = np.full(len(away), minimum)
+    left = average * len(away) - minimum * np.count_nonzero(~sends)
+    shares = away[sends] if away[sends].sum() > 0 else np.ones(np.count_nonzero(sends))
     found[sends] = waterfill(shares, left, np.ones(len(shares)), minimum)
     return found

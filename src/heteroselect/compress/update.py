@@ -1,6 +1,6 @@
 """A sparse update: the kept coordinates of a vector and where they stood."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -137,6 +137,20 @@ def to_float32(values: NDArray[Any]) -> Values:
 def dot(a: Values, b: Values) -> float:
     """Summed in double precision and in a fixed order: a BLAS dot may depend on its thread count."""
     return float(np.sum(np.multiply(a, b, dtype=np.float64)))
+
+
+def apart(updates: Sequence[Update]) -> NDArray[np.float64]:
+    """The squared distance of each of one or more updates from their mean.
+
+    >>> apart([Update.whole(np.array([value], np.float32)) for value in (1.0, 3.0, 5.0)]).tolist()
+    [4.0, 0.0, 4.0]
+    """
+    mean = np.zeros(updates[0].size, np.float32)
+    for update in updates:
+        update.add_to(mean, 1 / len(updates))
+    length = dot(mean, mean)
+    squares = np.array([update.norm() ** 2 - 2 * update.dot(mean) + length for update in updates])
+    return squares.clip(min=0.0)
 
 
 def norm(a: Values) -> float:

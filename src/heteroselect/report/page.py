@@ -9,7 +9,7 @@ from typing import Any
 
 from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
-from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, tail
+from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, rank, tail
 from heteroselect.report import curves, plots
 from heteroselect.report.classes import classes
 from heteroselect.report.curves import to_target
@@ -150,7 +150,7 @@ def _results(comparison: Comparison) -> str:
     }
     figures = [_accuracies(group, budgets) for group in comparison.groups]
     measure = comparison.measure
-    ranks = sorted(range(len(figures)), key=lambda index: _rank(figures[index]["last_accuracy"], measure))
+    ranks = sorted(range(len(figures)), key=lambda index: rank(figures[index]["last_accuracy"], higher=measure.higher))
     rows = [_result_row(index, comparison.groups[index], figures[index], horizons, measure) for index in ranks]
     rows += [_paper_row(row) for row in comparison.paper]
     heads = {**_COLUMNS, "peak_accuracy": "peak" if measure.higher else "lowest"}
@@ -166,12 +166,6 @@ def _accuracies(group: Group, budgets: Mapping[str, float]) -> dict[str, list[fl
 
 def _at(lines: curves.Lines, axis: str, budget: float) -> float | None:
     return accuracy_at([line["accuracy"] for line in lines], curves.spent(lines, axis).tolist(), budget)
-
-
-def _rank(values: Sequence[float | None], measure: Measure) -> float:
-    """The smaller, the better; who lacks a value is the last."""
-    known = [value for value in values if value is not None]
-    return (-1 if measure.higher else 1) * fmean(known) if len(known) == len(values) else float("inf")
 
 
 def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, float], measure: Measure) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from heteroselect.files import write_whole
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import footnotes
-from heteroselect.over_seeds import Arrivals, Interval, accuracy_at, horizon, interval, number, spread, tail
+from heteroselect.over_seeds import Arrivals, Interval, accuracy_at, horizon, interval, number, rank, spread, tail
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.loop import Line
@@ -193,7 +193,7 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
     by_name = {name: {seed: one for (other, seed), one in found.items() if other == name} for name in names}
     rows = [_row(name, by_name[name], by_name[names[0]]) for name in names]
     if ranked:
-        rows = sorted(rows, key=lambda row: _mean(row.figures["last_accuracy"]), reverse=True)
+        rows = sorted(rows, key=lambda row: rank(row.figures["last_accuracy"]))
     horizons = {field: horizon(row.arrivals[field] for row in rows) for field in TO_TARGET}
     for summary in found.values():
         for field, name in RESTRICTED.items():
@@ -216,12 +216,6 @@ def without_own_data(cells: Sequence[Cell]) -> list[str]:
             if key.startswith("data.") and getattr(cell.config.data, key.removeprefix("data.")) != value:
                 found[name, key] = f"{name} runs without {key} = {value}, which it has of its own: all share the data"
     return list(found.values())
-
-
-def _mean(values: Sequence[float | None]) -> float:
-    """For the ranking: a row that lacks a value is the last."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) and known else float("-inf")
 
 
 def _row(name: str, runs: Mapping[int, Summary], base: Mapping[int, Summary]) -> Row:

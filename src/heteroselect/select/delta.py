@@ -13,9 +13,10 @@ import numpy as np
 
 from heteroselect.arrays import Counts, Reals
 from heteroselect.cohort import Cohort, Situation
-from heteroselect.compress.update import dot
+from heteroselect.compress.update import apart
 from heteroselect.part import Brings, setting
 from heteroselect.population import Population
+from heteroselect.select.by_client import recalled
 from heteroselect.select.draws import tally
 from heteroselect.select.geometry import SKETCH
 from heteroselect.state import Kept
@@ -43,12 +44,12 @@ class Delta:
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         population, clients, size = here.population, len(here.ids), here.size
-        chances = recalled(here.state, here.ids)
+        chances = chances_of(here.state, here.ids)
         data = population.sizes / population.sizes.sum()
         last = participants(population)
         if len(last):
             variance = np.nan_to_num(population.reported("variance")[last])
-            spread = np.sqrt(self.diversity * apart(population, last) + self.noise * variance)
+            spread = np.sqrt(self.diversity * apart([population.uploads[int(k)] for k in last]) + self.noise * variance)
             chances = floored(moved(chances, last, data[last] * spread), self.floor / clients)
         draws = here.random.choice(clients, size, p=chances)
         drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
@@ -56,17 +57,12 @@ class Delta:
         return here.cohort(drawn.places, drawn.inclusion, share=drawn.share, state=state)
 
 
-def recalled(state: Kept, ids: Counts) -> Reals:
+def chances_of(state: Kept, ids: Counts) -> Reals:
     """The candidates' probabilities of the last round, brought to a sum of 1; a new client counts as an average one."""
-    chances = np.full(len(ids), 1 / len(ids))
-    if "clients" not in state:
-        return chances
-    if np.array_equal(state["clients"], ids):
-        return state["probabilities"]
-    _, before, now = np.intersect1d(state["clients"], ids, assume_unique=True, return_indices=True)
-    chances[now] = state["probabilities"][before]
-    found: Reals = chances / chances.sum()
-    return found
+    clients, kept = recalled(state, ids, probabilities=1 / len(ids))
+    chances = kept["probabilities"][np.searchsorted(clients, ids)]
+    known = "clients" in state and not np.array_equal(state["clients"], ids)
+    return chances / chances.sum() if known else chances
 
 
 def kept(state: Kept, ids: Counts, chances: Reals) -> Kept:
@@ -87,17 +83,6 @@ def participants(population: Population) -> Counts:
     last = population.last_round.max(initial=0)
     ids = np.flatnonzero((population.answered == last) & (last > 0))
     return np.array([k for k in ids if int(k) in population.uploads], np.int64)
-
-
-def apart(population: Population, ids: Counts) -> Reals:
-    """‖∇F_i − ∇f‖² of some clients, ∇f being their mean."""
-    updates = [population.uploads[int(k)] for k in ids]
-    mean = np.zeros(updates[0].size, np.float32)
-    for update in updates:
-        update.add_to(mean, 1 / len(updates))
-    length = dot(mean, mean)
-    squares: Reals = np.array([update.norm() ** 2 - 2 * update.dot(mean) + length for update in updates])
-    return squares.clip(min=0.0)
 
 
 def moved(chances: Reals, ids: Counts, spread: Reals) -> Reals:
