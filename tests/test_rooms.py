@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,12 +56,18 @@ def _names(node: ast.AST, package: tuple[str, ...]) -> list[str]:
     return [".".join([*base, *filter(None, [node.module]), one.name]) for one in node.names]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> list[Import]:
     """The rooms that a file imports, at its top or in a function; its own too."""
     place = path.relative_to(SOURCE)
     package = ("heteroselect", *place.parts[:-1])
     found = []
-    for node in _nodes(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _nodes(parsed(path)):
         for name in _names(node, package):
             top, *rest = name.split(".")
             if top == "heteroselect":
@@ -145,7 +152,7 @@ def test_no_function_is_long():
     long = [
         f"{path.relative_to(SOURCE)}:{node.lineno} {node.name} has {length} lines"
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (length := (node.end_lineno or 0) - node.lineno + 1) > LONGEST
     ]
@@ -180,12 +187,14 @@ def test_every_module_can_be_imported_without_docstrings_and_asserts():
     assert int(_python("-OO", "-W", "ignore", "-c", EVERYTHING, str(SOURCE))) > 100
 
 
+@pytest.mark.slow
 def test_the_settings_are_told_the_same_without_docstrings():
     text = "from heteroselect.settings import describe, method; print([*describe(), *method.describe()])"
     assert _python("-OO", "-c", text) == _python("-c", text)
 
 
 @pytest.mark.parametrize("module", ["settings.method", "kinds", "method", "methods"])
+@pytest.mark.slow
 def test_the_settings_of_parts_are_known_without_what_takes_seconds_to_import(module):
     heavy = {"torch", "scipy", "constriction", "flwr", "matplotlib", "plotly"}
     assert _python("-c", f"import heteroselect.{module}, sys; print(*{heavy} & set(sys.modules))").split() == []

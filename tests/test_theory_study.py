@@ -148,6 +148,7 @@ def test_the_spread_over_seeds_leaves_out_what_was_not_measured():
     assert found["by_round"] == [None, [2, pytest.approx(math.sqrt(2))], [4, pytest.approx(math.sqrt(8))]]
 
 
+@pytest.mark.slow
 def test_looking_at_a_run_does_not_change_it():
     small = {"clients": 20, "selected": 4, "rounds": 4, "method.train.steps": 5}
     columns, result = theory.look_at(7, (1, 2, 4), 50, small)

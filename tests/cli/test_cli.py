@@ -26,6 +26,7 @@ def test_a_run_prints_a_table_without_the_figures_of_another_data_set(call, here
     assert [path.name for path in (here / "runs").iterdir()] == ["0001-points-heteroselect"]
 
 
+@pytest.mark.slow
 def test_a_short_run_stands_beside_what_the_paper_took_to_a_target_that_it_reached(call, here):
     words = ("run", "mnist", "--set", "method.train.steps=1", "--threads", 1, "--rounds", 1, "--out", "mine")
     out = call(*words, "--set", "target=0.01")[1]

@@ -110,6 +110,7 @@ def test_the_mean_of_many_probes_nears_the_diagonal() -> None:
     assert (np.abs(estimate - np.abs(signed)) < 4 * error).all()
 
 
+@pytest.mark.slow
 def test_one_probe_is_unbiased_until_the_absolute_value_is_taken() -> None:
     """H = [[2, 1], [1, ½]]: Ĥ₂₂ is ½ ± 1, of mean ½; |Ĥ₂₂| is 3/2 or ½, of mean 1."""
     model = FlatModel(Layers(2))

@@ -96,6 +96,7 @@ def test_the_ledger_counts_what_is_sent_and_what_is_told():
     assert len({line["densities"][0] for line in lines[1:]}) == 2  # each of the two in its turn
 
 
+@pytest.mark.slow
 def test_without_recycling_it_is_fedavg_and_a_run_goes_on_where_it_was_killed(tmp_path):
     nothing = SETTINGS | {"method.compress.recycled": 0.0}
     one = heteroselect.run("mnist", method="fedluar", settings=nothing, model=net)

@@ -134,12 +134,12 @@ def test_packing_is_its_definition(bits: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 4, 5, 6, 7, 8, 16])
-@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 1000])
-def test_packing_is_dense_and_exact(bits: int, count: int) -> None:
-    codes = np.random.default_rng(bits).integers(0, 1 << bits, count).astype(np.uint16 if bits == 16 else np.uint8)
-    data = pack(codes, bits)
-    assert len(data) == packed_size(count, bits) == (count * bits + 7) // 8
-    assert unpack(data, count, bits).tolist() == codes.tolist()
+def test_packing_is_dense_and_exact(bits: int) -> None:
+    for count in (0, 1, 7, 8, 9, 1000):
+        codes = np.random.default_rng(bits).integers(0, 1 << bits, count).astype(np.uint16 if bits == 16 else np.uint8)
+        data = pack(codes, bits)
+        assert len(data) == packed_size(count, bits) == (count * bits + 7) // 8
+        assert unpack(data, count, bits).tolist() == codes.tolist()
 
 
 def test_signs_and_ternary_values_are_grids_too() -> None:

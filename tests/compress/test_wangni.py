@@ -58,6 +58,7 @@ def test_the_number_sent_is_the_one_wanted_on_average() -> None:
     assert np.std(sent) > 0
 
 
+@pytest.mark.slow
 def test_it_is_without_bias() -> None:
     assert_unbiased(Wangni(), array(10, 1, -1, 1, 1), 0.4)
     assert_unbiased(Wangni(), normal(8), 0.3)

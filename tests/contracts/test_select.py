@@ -134,11 +134,14 @@ def test_kinds_declare_themselves():
 
 
 @each()
-@pytest.mark.parametrize("size", [1, 4, len(GAPS)])
 @pytest.mark.parametrize("fresh", [False, True])
-def test_distinct_client_numbers_of_the_candidates(selector, size, fresh):
+def test_distinct_client_numbers_of_the_candidates(selector, fresh):
     population = Population.new(np.arange(10, 10 + len(GAPS))) if fresh else known()
-    here = situation(selector, population=population, size=size)
+    for size in (1, 4, len(GAPS)):
+        check_distinct(selector, situation(selector, population=population, size=size), size)
+
+
+def check_distinct(selector, here, size):
     cohort = checked(selector.select(scored(), here), here.ids)
     if isinstance(selector, Everybody):
         assert cohort.ids.tolist() == GAPS.tolist()
@@ -207,6 +210,7 @@ def test_relabelling_clients_relabels_the_answer(selector):
     LongFed,
     Reinforced,
 )
+@pytest.mark.slow
 def test_relabelling_clients_relabels_how_often_each_is_drawn(selector):
     """A generator goes by place, so single draws do not follow; their frequencies do, within 4 standard errors."""
     draws, order = DRAWS // 3, default_rng(8).permutation(len(GAPS))
@@ -246,6 +250,7 @@ def test_links_are_asked_for_where_they_are_missing(selector):
 
 
 @each(Uniform, Everybody, Pool, Softmax, Balanced)
+@pytest.mark.slow
 def test_a_sum_divided_by_inclusion_is_unbiased(selector):
     x = default_rng(5).standard_normal(GAPS.max() + 1)
     here, sums = situation(selector), np.empty(DRAWS)
@@ -256,6 +261,7 @@ def test_a_sum_divided_by_inclusion_is_unbiased(selector):
 
 
 @each(AdaSample, Clustered, Delta, Balanced)
+@pytest.mark.slow
 def test_a_sum_weighed_by_share_is_unbiased(selector):
     x, sizes = default_rng(5).standard_normal(GAPS.max() + 1), known().sizes
     here, sums = situation(selector), np.empty(DRAWS)
@@ -266,6 +272,7 @@ def test_a_sum_weighed_by_share_is_unbiased(selector):
 
 
 @pytest.mark.parametrize("rule", ["exact", "aocs"])
+@pytest.mark.slow
 def test_a_second_selection_is_among_those_who_trained_reproducible_and_unbiased(rule):
     rng = default_rng(6)
     norms, data, x = rng.exponential(size=len(GAPS)), rng.dirichlet(np.ones(len(GAPS))), rng.standard_normal(31)

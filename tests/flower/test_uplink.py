@@ -42,6 +42,7 @@ def test_a_connection_that_closes_ends_its_burst_with_what_was_seen():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="these counters are Linux's")
+@pytest.mark.slow
 def test_the_kernels_counters_of_a_real_connection(tmp_path):
     """Half a megabyte through a loopback connection is counted to the byte, and written down as a burst."""
     size, path, done = 500_000, tmp_path / "uplink.json", threading.Event()

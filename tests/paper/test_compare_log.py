@@ -70,6 +70,7 @@ def test_rounds_that_one_side_lacks_are_refused(tmp_path: Path) -> None:
         against.compare(against.ours([]), against.theirs(log(tmp_path)))
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_table_and_a_picture(tmp_path: Path) -> None:
     words = ["compare-log", str(folder(tmp_path)), str(log(tmp_path)), "--out", str(tmp_path / "docs")]
     found = CliRunner().invoke(app, words)

@@ -129,6 +129,7 @@ def test_fast_newcomers_are_favoured():
     assert abs(seen[0] - 0.8) <= 4 * math.sqrt(0.16 / DRAWS)
 
 
+@pytest.mark.slow
 def test_only_those_near_the_best_have_a_chance_and_by_their_worth():
     # (U − 9.99)/90.01 of 100, 96, 92, 91 and 10: 95 % of the second best are 0.9078, 92 has 0.9111 and 91 has 0.9000
     population, seen = people([10.0, 9.6, 9.2, 9.1, 1.0]), np.zeros(5)
@@ -208,6 +209,7 @@ def test_a_cohort_is_made_of_distinct_clients_whatever_is_known(rms, data):
     assert cohort.ids.tolist() == again.ids.tolist()
 
 
+@pytest.mark.slow
 def test_who_never_answered_is_asked_again_but_less_and_less():
     population, seen = people([None, None]), np.zeros(2)
     population.counts[0] = 9

@@ -61,6 +61,7 @@ def test_answers_come_in_the_order_of_the_questions():
     assert len(set(answers)) == 3
 
 
+@pytest.mark.slow
 def test_every_task_starts_from_the_weights_it_was_sent():
     with simulator(threads=1) as engine:
         weights = FlatModel(nn.Linear(3, 2)).weights()
