@@ -94,7 +94,10 @@ class Client:
         """Train from the global model in `model`, and compress what was learnt and what was kept."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
         own = [state.get("train", {})]
-        job = Job(task.loss, batches, [order.rate], order.steps, own, shared or {}, by_example(method), self.examples.y)
+        job = Job(
+            *(task.loss, batches, [order.rate], order.steps, own, shared or {}, by_example(method), self.examples.y),
+            noise=noisy(method),
+        )
         with self._randomness(order.round, model, task):
             with naming("train"):
                 trained = method.train.run(model, job)
@@ -111,7 +114,10 @@ class Client:
                 f"method.rate.start: training diverged at client {self.id} in round {order.round}; "
                 f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
             )
-        return Learnt(order, delta, {**report, "norm": norm(delta)}, shared)
+        length = norm(delta)
+        if "variance" in report:  # relative so far: a gradient is an update by what the steps made of their mean
+            report = {**report, "variance": report["variance"] * length * length}
+        return Learnt(order, delta, {**report, "norm": length}, shared)
 
     def answer(
         self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
@@ -199,6 +205,11 @@ class Client:
 def by_example(method: Method) -> bool:
     """Whether a client's report goes by the losses of single examples."""
     return "examples" in method.needs
+
+
+def noisy(method: Method) -> bool:
+    """Whether a client reports how much the gradients of its batches differ."""
+    return "variance" in method.needs
 
 
 def _loss(model: FlatModel, task: Task, x: Tensor, y: Tensor) -> Tensor:

@@ -37,7 +37,8 @@ class Upload:
 
     `report` has the mean `loss` of its training and the root of its mean square, `rms` (of batches, or of single
     examples where a part of the method needs "examples"); the `norm` of what it learnt and that of what it still keeps
-    back, `memory`; and `label0`, `label1`, … where a part needs "labels".
+    back, `memory`; `label0`, `label1`, … where a part needs "labels", and the `variance` of its gradients where one
+    needs that.
     """
 
     client: int

@@ -30,10 +30,10 @@ from heteroselect.state import Kept
 from heteroselect.trail import Trail
 from heteroselect.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
 
-NEEDS = frozenset({"scores", "losses", "reports", "examples", "uploads", "links", "labels"})
+NEEDS = frozenset({"scores", "losses", "reports", "examples", "uploads", "links", "labels", "variance"})
 """What a part may ask for: a score, losses asked for, what clients report of their training, that this report goes by
-the loss of every single example, their last uploads, links and devices, and which share of a client's examples has
-which label."""
+the loss of every single example, their last uploads, links and devices, which share of a client's examples has which
+label, and how much the gradients of a client's batches differ."""
 
 
 class Scorer(Protocol):

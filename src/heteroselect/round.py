@@ -39,6 +39,9 @@ from heteroselect.world import Environment, Event, refuse_bad_conditions
 from heteroselect.world.clock import CHARGES
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
 
+ASKED = ("label", "variance")
+"""Numbers of a report that a part asked for; those that come with every update are part of it."""
+
 
 class Clients(Protocol):
     """Where clients run. It carries messages: losses come in the order of the questions, uploads in any order, and of
@@ -274,7 +277,7 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
     if isinstance(method.compress, Guided):
         densities = densities * method.compress.share(server.of("compress"))
     # of everybody who trained, whoever of them is chosen to send
-    reports = sum(name.startswith("label") for upload in uploads.values() for name in upload.report)
+    reports = sum(name.startswith(ASKED) for upload in uploads.values() for name in upload.report)
     if not isinstance(method.choose, SendAll):
         rng, reports = this.streams.numpy("choice", round=this.number), reports + len(ids)
         cohort, chosen = choose(cohort, uploads, seen.population.sizes, method.choose, this.selected, rng)

@@ -59,7 +59,14 @@ SHIPPED = [
     *(Oort(), Oort(explore=0.0, explore_minimum=0.0, tired=2)),
     *(DivFL(), DivFL("mean"), FedCG(), FedCG(average=0.5, unseen="mean")),
     *(FedCS(), FedCS(deadline=60.0, uploads="sequential", factor=1)),
-    *(AdaSample(), AdaSample(ratio=0.5, cold="uniform"), Clustered(), Clustered("size"), Delta(), Delta(floor=0.1)),
+    *(
+        AdaSample(),
+        AdaSample(ratio=0.5, cold="uniform"),
+        Clustered(),
+        Clustered("size"),
+        Delta(),
+        Delta(floor=0.1, variance=True),
+    ),
     *(Balanced(), Balanced(1.0, 1.0, 1.0, floor=0.1, dimensions=2)),
     *(FedCor(), FedCor(warmup=2, every=3, dimensions=2, first_epochs=3, epochs=3)),
     *(RBCSF(), RBCSF(speed=0.1), FairFedCS(), FairFedCS(0.0), FedSTaS(), FedSTaS(2, "variance", "mean")),
@@ -69,7 +76,7 @@ FEWER = (FedCS, AdaSample, Clustered, Delta)  # a deadline, or draws with replac
 DRAWS = 1500
 GAPS = np.array([1, 2, 4, 5, 9, 12, 13, 20, 21, 30])
 MOMENT = Moment(6, 20)
-WORDS = {"scores", "losses", "reports", "examples", "uploads", "links", "labels"}
+WORDS = {"scores", "losses", "reports", "examples", "uploads", "links", "labels", "variance"}
 
 
 def each(*kinds):

@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
+import heteroselect
 from heteroselect.compress.update import Update, apart
+from heteroselect.flat import FlatModel
+from heteroselect.messages import Order
 from heteroselect.moment import Moment
 from heteroselect.population import Population
+from heteroselect.runs.experiment import prepare
 from heteroselect.select import Situation
 from heteroselect.select.delta import Delta, floored, moved, participants
+from heteroselect.settings.config import load
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -140,3 +145,31 @@ def test_the_part_of_the_data_belongs_to_the_probability():
     # distances 3, 1 and 2, sizes 10, 20 and 30: 30, 20 and 60 of 110
     cohort = select(people([[3], [-1], [-2]], sizes=[10, 20, 30]), rule=Delta(floor=0.0))
     assert_allclose(cohort.state["probabilities"], np.array([30, 20, 60]) / 110)
+
+
+def test_clients_report_the_variance_of_their_batches_and_the_ledger_charges_for_it():
+    """Four bytes per client and round; one by one or together, in one thread or two, to the same bits."""
+    few = {"clients": 8, "selected": 3, "rounds": 4, "method.train.steps": 4, "method.select.noise": 50.0}
+    plain = heteroselect.run("mnist", method="delta", settings=few)
+    noisy = [
+        heteroselect.run("mnist", method="delta", settings=few | {"method.select.variance": True}, threads=threads)
+        for threads in (1, 2)
+    ]
+    assert noisy[0].model_sha256 == noisy[1].model_sha256 != plain.model_sha256
+    assert [line["bytes_scoring"] for line in noisy[0].rounds] == [
+        4 * len(line["selected"]) for line in noisy[0].rounds
+    ]
+    assert not any(line["bytes_scoring"] for line in plain.rounds)
+
+
+def test_what_is_reported_is_in_the_units_of_an_update():
+    """Twice the rate makes an update twice as long, and its variance four times as large."""
+    found = []
+    for rate in (1e-4, 2e-4):
+        experiment = prepare(load("mnist", method="delta", changes={"clients": 20, "method.select.variance": True}))
+        client, model = experiment.clients()[0], FlatModel(experiment.module)
+        order = Order(0, 1, rate, 1.0, 1.0, 5, False, False)
+        upload, _ = client.train(order, model, experiment.task, experiment.method, {})
+        found.append((upload.report["norm"], upload.report["variance"]))
+    (short, small), (long, large) = found
+    assert (long / short, large / small) == pytest.approx((2, 4), rel=1e-2)

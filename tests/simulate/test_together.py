@@ -65,11 +65,12 @@ def test_the_bits_are_those_of_training_one_by_one(monkeypatch, trained_together
 
 
 @pytest.mark.parametrize("model", [None, mlp])
-@pytest.mark.parametrize("method", ["oort", "heteroselect"])
+@pytest.mark.parametrize("method", ["oort", "heteroselect", "delta"])
 def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypatch, trained_together, method, model):
-    """To the bit: oort goes by them, and so does the paper's score where nobody is asked."""
+    """To the bit: oort goes by them, and so does the paper's score where nobody is asked; delta goes by gradients."""
     changes = {"rounds": 8, "method.train.steps": 10, "method.train.batch": 32}
     changes |= {"method.score.mode": "stale"} if method == "heteroselect" else {}
+    changes |= {"method.select.variance": True} if method == "delta" else {}
     arguments = {"method": method, "threads": 2, "settings": {**changes, "clients": 20, "selected": 6}}
     arguments |= {} if model is None else {"data": points(), "model": model}
     reports = []

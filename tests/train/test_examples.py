@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from heteroselect.flat import FlatModel
 from heteroselect.train import SGD, FedSOL, Job
+from heteroselect.train.descent import noise_of
 
 STILL = 1e-9  # a rate at which nothing moves
 
@@ -17,14 +18,16 @@ def own(outputs: Tensor, y: Tensor) -> Tensor:
     return (outputs - y).square().mean()
 
 
-def report(solver, loss, batches, module=None, *, rate=STILL, examples=True):
+def report(solver, loss, batches, module=None, *, rate=STILL, examples=True, noise=False):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         model = FlatModel(module() if module else nn.Linear(1, 1, bias=False))
     if module is None:
         model.vector.zero_()
     given = iter(batches)
-    return solver.run(model, Job(loss, lambda: next(given), [rate], len(batches), examples=examples)).report()
+    return solver.run(
+        model, Job(loss, lambda: next(given), [rate], len(batches), examples=examples, noise=noise)
+    ).report()
 
 
 @pytest.mark.parametrize("loss", [own, nn.functional.mse_loss])
@@ -47,3 +50,19 @@ def test_fedsol_reports_the_losses_where_a_step_starts(examples):
     plain = report(SGD(momentum=0.0, clip=0.0), *arguments, rate=0.5, examples=examples)
     moved = report(FedSOL(momentum=0.0, rho=0.0), *arguments, rate=0.5, examples=examples)
     assert moved == pytest.approx(plain, rel=1e-5)
+
+
+def test_the_variance_of_gradients_is_reported_where_it_is_asked_for():
+    """A model that answers 0 to x = 1 has the gradient −2y: −2 and −6, so a mean of −4 and a variance of 4 about it."""
+    batches = [(torch.ones(1, 1), torch.tensor([[1.0]])), (torch.ones(1, 1), torch.tensor([[3.0]]))]
+    assert report(SGD(clip=0.0), own, batches, noise=True)["variance"] == pytest.approx(4 / 16)
+    assert report(SGD(clip=1.0, momentum=0.5), own, batches, noise=True)["variance"] == pytest.approx(4 / 16)
+    assert report(SGD(clip=0.0), own, batches[:1], noise=True)["variance"] == 0.0
+    assert "variance" not in report(SGD(clip=0.0), own, batches)
+
+
+def test_the_variance_of_rows_is_that_of_each():
+    total, squares = torch.tensor([[2.0, 2.0], [0.0, 0.0]]), torch.tensor([[10.0, 2.0], [4.0, 0.0]])
+    both = noise_of(total, squares, 2)  # means (1, 1) and 0; variances 4 + 0 and 2
+    assert both.tolist() == [2.0, 0.0], "without a mean gradient nothing moves, and nothing is noisy"
+    assert [noise_of(total[row], squares[row], 2).item() for row in (0, 1)] == both.tolist()

@@ -9,6 +9,6 @@ ENTRY = Entry(
     Method("delta", select=Delta(), weigh=ByShare()),
     summary="clients drawn by how far their updates are from the mean",
     paper='Wang, Xu, Xu, Xiang, Chen, Ding, Wang, "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023',
-    leaves_out="the variance of mini-batches, which clients do not report: it counts as 0; and a gradient of every client "
-    "per round, in whose place its last update stands (the paper's practical version)",
+    leaves_out="the variance of mini-batches, which counts as 0 unless method.select.variance is true; and a gradient of "
+    "every client per round, in whose place its last update stands (the paper's practical version)",
 )

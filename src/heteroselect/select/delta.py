@@ -3,7 +3,8 @@
 Client i is drawn, with replacement, with p_i ∝ w_i·√(α₁‖∇F_i − ∇f‖² + α₂σ_i²), w_i its part of all data (as in the
 authors' code): those who differ and those who are noisy are drawn more often, with a lower weight each time. Practical
 version: gradients are the last uploads, ∇f the mean of the last participants', and after a round only the participants'
-probabilities move. Clients do not report the variance of their mini-batches yet: it counts as nought.
+probabilities move. σ_i² is that of the gradients of a client's batches along its local steps, where `variance` asks
+for it (a number per client and round, which the ledger charges); else it counts as nought.
 """
 
 from dataclasses import dataclass
@@ -26,13 +27,12 @@ from heteroselect.state import Kept
 class Delta:
     """α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; the defaults are for H = 50 local steps.
 
-    σ² is what clients report as `variance`, in units of an update; who reports none counts as without noise. Kept from
-    round to round: the probabilities of all `clients` so far.
+    σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖². Who reports none
+    counts as without noise. Kept from round to round: the probabilities of all `clients` so far.
     """
 
     kind: ClassVar[str] = "delta"
     shares: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
     brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
     diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
@@ -41,6 +41,13 @@ class Delta:
         1e-4, "no probability falls below floor/K, and no client counts for more than K/floor", ge=0, le=1
     )
     sketch: int = setting(0, SKETCH, ge=0)
+    variance: bool = setting(
+        False, "clients report σ², the variance of their mini-batch gradients, which else counts as 0"
+    )
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"uploads", "variance"} if self.variance else {"uploads"})
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         population, clients, size = here.population, len(here.ids), here.size

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 import torch
 from torch import Tensor
 
-from heteroselect.client import Client, Learnt, Pending, Task, by_example
+from heteroselect.client import Client, Learnt, Pending, Task, by_example, noisy
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples
 from heteroselect.flat import FlatModel, Layout, Weights
@@ -130,7 +130,16 @@ class Simulator:
         batches, rates = self._batches_together(data, model), [order.rate for order in orders]
         rows.vector.copy_(start)
         own = [state.get("train", {}) for state in states]
-        job = Job(task.loss, lambda: next(batches), rates, orders[0].steps, own, shared, by_example(method))
+        job = Job(
+            task.loss,
+            lambda: next(batches),
+            rates,
+            orders[0].steps,
+            own,
+            shared,
+            by_example(method),
+            noise=noisy(method),
+        )
         trained = method.train.run(rows, job)
         answers: list[Answer] = []
         for row, (client, order) in enumerate(zip(clients, orders, strict=True)):

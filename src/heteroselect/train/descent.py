@@ -38,6 +38,7 @@ def descend(
     rates = [job.rates[0]] if len(set(job.rates)) == 1 else list(job.rates)
     total = squares = torch.zeros((), device=anchor.device)
     each = partial(_singly, per_example(job.loss)) if job.examples else None
+    sums = (torch.zeros_like(anchor), torch.zeros_like(anchor)) if job.noise else None
     model.module.train()
     for _ in range(job.steps):
         x, y = job.batches()
@@ -45,12 +46,29 @@ def descend(
         with torch.no_grad():
             single = each(model, y) if each else value
             total, squares = total + value, squares + single * single
+            if sums is not None:
+                sums[0].add_(model.gradient)
+                sums[1].addcmul_(model.gradient, model.gradient)
             if added is not None:
                 model.gradient.add_(added)
             fused()(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum)
     if each:  # of examples that are as many in each row; row by row, so that a matrix gives the bits of single models
         squares = torch.stack([row.mean() for row in squares]) if anchor.dim() > 1 else squares.mean()
-    return Trained(total / job.steps, (squares / job.steps).sqrt())
+    noise = None if sums is None else noise_of(*sums, job.steps)
+    return Trained(total / job.steps, (squares / job.steps).sqrt(), noise)
+
+
+def noise_of(total: Tensor, squares: Tensor, steps: int) -> Tensor:
+    """(Σ‖g‖²/H − ‖ḡ‖²)/‖ḡ‖² of the gradients of H batches, whose coordinates and their squares were summed; of each row
+    where there are rows, and 0 where the mean gradient is. Summed by NumPy in double precision: torch's sum may depend
+    on its thread count."""
+    mean = (total / steps).cpu().numpy().astype(np.float64)
+    spread = np.maximum((squares / steps).cpu().numpy() - mean**2, 0.0)
+    rows = [
+        (float(s.sum()), float((m * m).sum())) for s, m in zip(np.atleast_2d(spread), np.atleast_2d(mean), strict=True)
+    ]
+    found = torch.tensor([above / below if below > 0 else 0.0 for above, below in rows], dtype=torch.float64)
+    return found if total.dim() > 1 else found[0]
 
 
 def per_example(loss: "Loss") -> "Loss":

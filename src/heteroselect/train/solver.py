@@ -52,6 +52,8 @@ class Job:
     shared: Kept = field(default_factory=dict)
     examples: bool = False
     labels: "Tensor | None" = None
+    noise: bool = False
+    """whether the report says how much the gradients of the batches differ"""
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,17 @@ class Local:
 
 @dataclass(frozen=True)
 class Trained:
-    """The mean of the batches' losses, and the root of their mean square (or of that of single examples); of each row
-    where there are rows."""
+    """The mean of the batches' losses, the root of their mean square (or of that of single examples), and where it is
+    asked for the variance of their gradients over the squared length of the mean gradient; of each row where there are
+    rows."""
 
     loss: "Tensor"
     rms: "Tensor"
+    variance: "Tensor | None" = None
 
     def report(self, row: int | None = None) -> dict[str, float]:
-        return {name: float(value if row is None else value[row]) for name, value in vars(self).items()}
+        known = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: float(value if row is None else value[row]) for name, value in known.items()}
 
 
 def shift(name: str, state: Kept, size: int, shared: Kept | None = None) -> Values:
