@@ -12,5 +12,5 @@ ENTRY = Entry(
     Method("adasample", select=AdaSample(), weigh=ByShare()),
     summary="clients drawn with the probabilities that reach the target soonest",
     paper='Luo, Xiao, Wang, Huang, Tassiulas, "Tackling system and statistical heterogeneity for federated learning with adaptive client sampling", INFOCOM 2022',
-    leaves_out="the estimate of β/α from two short runs: `method.select.ratio` is 0 unless it is set, and q ∝ pG/√t",
+    leaves_out="the estimate of β/α from two short runs (uniform draws and q = p, which are the same where clients have equally many examples): `method.select.ratio` is 0 unless it is set, and q ∝ pG/√t",
 )
