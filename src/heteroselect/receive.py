@@ -17,7 +17,7 @@ from heteroselect.score.sketch import sketch
 from heteroselect.select import Cohort
 from heteroselect.streams import Streams
 from heteroselect.world import Environment, Event, gone
-from heteroselect.world.clock import CHARGES
+from heteroselect.world.clock import CHARGES, Spent
 from heteroselect.world.ledger import Messages
 
 
@@ -33,6 +33,8 @@ class Arrived:
     events: list[Event]
     other_clocks: dict[str, float]
     """How long the server would have waited under each way of charging."""
+    spent: Spent
+    """What the seconds of each selected client went into."""
     decoding: dict[int, float] = field(default_factory=dict)
     """How many seconds of the server's own it took to decode each upload."""
 
@@ -74,7 +76,8 @@ def receive(
     faults, ids = environment.faults, [int(k) for k in sent.selected]
     struck = faults.strike(list(uploads.values()), t, streams)
     start = now + environment.clock.scoring(sent, conditions, method.score.batches, now)
-    answers = environment.clock.answers(sent, conditions, passes, start)
+    spent = environment.clock.spent(sent, conditions, passes, start)
+    answers = spent.total
     left = gone(answers, sent.selected, conditions, start)
     fate = [_fate(k, k in uploads, away, d > 0, struck) for k, away, d in zip(ids, left, sent.densities, strict=True)]
     others: dict[str, float] = {}
@@ -114,7 +117,7 @@ def receive(
     took = dict(zip(ids, answers.tolist(), strict=True))
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
-    return Arrived(updates, took, over_the_air, seconds, events, others, decoding)
+    return Arrived(updates, took, over_the_air, seconds, events, others, spent, decoding)
 
 
 def sends_too_much(update: Update, density: float, method: Method) -> bool:

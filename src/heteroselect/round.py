@@ -7,7 +7,7 @@ the world's, and every decision is the method's. A round changes nothing: it ret
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -38,6 +38,7 @@ from heteroselect.train import Turn, TwoSided
 from heteroselect.world import Environment, Event, refuse_bad_conditions
 from heteroselect.world.clock import CHARGES
 from heteroselect.world.ledger import Bytes, Calibrated, Messages
+from heteroselect.world.note import world_note
 
 ASKED = ("label", "variance")
 """Numbers of a report that a part asked for; those that come with every update are part of it."""
@@ -105,6 +106,8 @@ class Record:
     memory_norm: float | None
     score_parts: dict[str, float]
     events: list[Event]
+    world: dict[str, Any] = field(default_factory=dict)
+    """Who was there, how fast everybody was, and where the seconds went (`world_note`)."""
 
 
 @dataclass(frozen=True)
@@ -424,6 +427,17 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         memory_norm=float(np.mean(kept)) if kept else None,
         score_parts={name: float(part.mean()) for name, part in seen.scores.parts.items()},
         events=with_troubles(arrived, this.clients),
+        world=world_note(
+            seen.conditions,
+            clock,
+            sent,
+            method.score.batches,
+            seen.now,
+            spent=arrived.spent,
+            took=np.array([arrived.took[int(k)] for k in ids]),
+            training=arrived.seconds,
+            waited=waited,
+        ),
     )
     state, received = dict(result.state), {}
     mean = result.aggregate

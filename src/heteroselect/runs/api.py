@@ -20,7 +20,7 @@ from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import FILE as FINGERPRINT
-from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
+from heteroselect.runs.fingerprint import FILES, Fingerprint, refuse_edited
 from heteroselect.runs.folder import (
     CONFIG,
     FLOWER,
@@ -247,11 +247,12 @@ def refuse_other_versions(path: Path) -> None:
 
 
 def refuse_changes(settings: Mapping[str, Any]) -> None:
-    """Only the files of a user's own parts may be named when a run goes on."""
+    """Only files may be named when a run goes on: those of a user's own parts, and where those of its world lie now."""
     for key, value in flatten(settings).items():
-        if not (key.startswith("method.") and key.endswith(".kind") and is_path(str(value))):
+        if key not in FILES and not (key.startswith("method.") and key.endswith(".kind") and is_path(str(value))):
             raise HeteroSelectError(
-                f"{key}: a run that goes on keeps its settings; allowed is only method.ROLE.kind=FILE.py:NAME."
+                f"{key}: a run that goes on keeps its settings; allowed are only method.ROLE.kind=FILE.py:NAME and the "
+                f"place of a file ({', '.join(FILES)})."
             )
 
 
@@ -268,8 +269,8 @@ def settings_of(
 def refuse_measured_links(config: Config) -> None:
     if config.world.links == "measured":
         raise HeteroSelectError(
-            "world.links: there is nothing to measure in a simulation; allowed is drawn, and measured in "
-            "`heteroselect flower deploy`."
+            "world.links: there is nothing to measure in a simulation; allowed are drawn, table and trace, and measured "
+            "in `heteroselect flower deploy`."
         )
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heteroselect import models
+from heteroselect.arrays import Reals
 from heteroselect.client import Client, Task
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
@@ -30,24 +31,15 @@ from heteroselect.data.federation import (
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Function, Metric, accuracy
 from heteroselect.flat import FlatModel, Loss, Weights
+from heteroselect.flops import step_flops
 from heteroselect.method import Method, naming
 from heteroselect.population import Population
 from heteroselect.round import Server
+from heteroselect.runs.worlds import most_frequent, with_availability, world_of
 from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded
 from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
-from heteroselect.world import (
-    Attack,
-    Clock,
-    Devices,
-    DrawnWorld,
-    Environment,
-    Faults,
-    Links,
-    MeasuredLinks,
-    World,
-    typical,
-)
+from heteroselect.world import Attack, Clock, Environment, Faults, World, typical
 from heteroselect.world.clock import time_budget
 
 
@@ -130,7 +122,15 @@ def prepare(
         weights=FlatModel(module).weights(),
         task=task,
         metric=Metric.of(metric),
-        environment=environment_of(config, method, flat.layout.size, streams, world),
+        environment=environment_of(
+            config,
+            method,
+            flat.layout.size,
+            streams,
+            world,
+            step_flops=partial(_step_flops, flat, federation, task, method.train.batch),
+            labels=partial(most_frequent, federation),
+        ),
         streams=streams,
         own=own,
         trained=isinstance(model, nn.Module),
@@ -283,11 +283,20 @@ def _refuse_many_losses(value: object) -> None:
 
 
 def environment_of(
-    config: Config, method: Method, size: int, streams: Streams, world: World | None = None
+    config: Config,
+    method: Method,
+    size: int,
+    streams: Streams,
+    world: World | None = None,
+    *,
+    step_flops: Callable[[], float] | None = None,
+    labels: Callable[[], Reals] | None = None,
 ) -> Environment:
-    """The world of the settings, or the user's own, with its clock, its faults and the time budget of eq. 8."""
+    """The world of the settings, or the user's own, with its clock, its faults and the time budget of eq. 8. What a
+    step takes and which labels clients have is asked for where the world goes by it."""
     settings = config.world
-    world = world or drawn_world(config)
+    world = world or world_of(config, streams, step_flops=step_flops, labels=labels)
+    world = with_availability(world, settings.availability, config.clients, streams)
     bandwidth, step_seconds = typical(world, config.clients, streams)
     steps = method.passes * method.train.steps
     budget = settings.budget_seconds or time_budget(method.allocate.average, size, bandwidth, steps, step_seconds)
@@ -300,15 +309,8 @@ def environment_of(
     )
 
 
-def drawn_world(config: Config) -> DrawnWorld:
-    """Links and devices as the settings have them: drawn, or measured at every upload."""
-    settings = config.world
-    if settings.links == "own":
-        raise HeteroSelectError('world.links: "own" is a world handed over in Python; hand it over again (world=…).')
-    low, high = settings.bandwidth_min_mbps, settings.bandwidth_max_mbps
-    measured = settings.links == "measured"
-    return DrawnWorld(
-        MeasuredLinks(low, high, settings.links_keep) if measured else Links(low, high, settings.stress),
-        Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices),
-        Links(settings.downlink_min_mbps, settings.downlink_max_mbps),
-    )
+def _step_flops(model: FlatModel, federation: Federation, task: Task, batch: int) -> float:
+    """Operations of a training step on a whole batch."""
+    rows = torch.arange(batch) % len(federation.test)
+    x, y = to_inputs(federation.test.x[rows], task.pixels, model.device), federation.test.y[rows].to(model.device)
+    return step_flops(model, task.loss, x, y, task.draws)

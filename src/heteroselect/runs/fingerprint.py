@@ -22,11 +22,16 @@ from heteroselect.settings.schema import Config
 
 FILE, UNKNOWN, FORMAT = "fingerprint.json", "unknown", 1
 _SHOWN = 6
+FILES = ("world.table", "world.trace", "world.availability.file")
+"""Settings that say where a file lies; the digest of the file decides the run, and not its place."""
 _FOLLOWS = {
     "data": ("data.", "clients"),
     "clients": ("data.", "clients", "seed"),
     "model": ("model.", "data.name"),
     "weights": ("model.", "data.name", "seed"),
+    "world.table": ("world.links", "world.devices"),
+    "world.trace": ("world.links",),
+    "world.availability.file": ("world.availability.kind",),
 }
 """Settings by which a component differs of itself; where they differ, they are named and it is not."""
 
@@ -120,7 +125,7 @@ def deciding(tables: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that decide a run, by dotted name: not what is only shown, where things lie, and how it is saved.
     Code of the user's own goes by its checksum (`source`) and not by its place, and so do a user's own arrays."""
     kept = {key: value for key, value in tables.items() if key not in ("paper", "simulate")}
-    flat = {key: value for key, value in flatten(kept).items() if key != "data.dir"}
+    flat = {key: value for key, value in flatten(kept).items() if key not in ("data.dir", *FILES)}
     if str(flat.get("data.name")).endswith(".npz"):
         flat["data.name"] = Path(str(flat["data.name"])).name
     for key, value in flat.items():

@@ -17,7 +17,9 @@ from heteroselect.method import Method, kind_of
 from heteroselect.runs.digest import LENGTH, digest_of
 from heteroselect.runs.experiment import Experiment, source_of
 from heteroselect.runs.fingerprint import UNKNOWN, Fingerprint, deciding, listed
+from heteroselect.runs.worlds import digests_of
 from heteroselect.settings.config import Loaded
+from heteroselect.settings.schema import WorldSettings
 from heteroselect.version import __version__
 
 _DEFAULTS = {"loss": torch.nn.functional.cross_entropy, "metric": accuracy}
@@ -33,12 +35,17 @@ def fingerprint(experiment: Experiment, device: str) -> Fingerprint:
     }
     if "world" in experiment.own:
         parts["world"] = digest_of(experiment.environment.world)
+    parts |= _files(experiment.config.world)
     labels = hashlib.sha256()
     for client in experiment.federation.clients:
         labels.update(client.y.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
         labels.update(str(tuple(client.y.shape)).encode())
     drawn = {"clients": labels.hexdigest()[:LENGTH], "weights": experiment.weights.sha256()[:LENGTH]}
     return Fingerprint(deciding(experiment.config.model_dump()), parts, drawn, _versions(device))
+
+
+def _files(settings: WorldSettings) -> dict[str, str]:
+    return {name: digest[:LENGTH] for name, digest in digests_of(settings).items()}
 
 
 def _parts(method: Method, others: Mapping[str, Any]) -> dict[str, str]:
@@ -69,6 +76,7 @@ def planned(loaded: Loaded, device: str, known: dict[Any, str | None]) -> Finger
             known[key] = None
     data = known[key]
     parts = _parts(loaded.method, _DEFAULTS) | ({} if data is None else {"data": data})
+    parts |= _files(loaded.config.world)
     return Fingerprint(deciding(loaded.config.model_dump()), parts, {}, _versions(device))
 
 

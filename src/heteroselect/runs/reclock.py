@@ -80,13 +80,15 @@ def depends(method: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def decided(config: Config) -> tuple[str, ...]:
-    """Whatever in a run hangs on its clock: parts that decide by it, and a world in which answers can come too late."""
+    """Whatever in a run hangs on its clock: parts that decide by it, and a world in which answers can come too late, or
+    links and clients come and go with time."""
     world = config.world
     late = world.deadline > 0 or world.faults.late > 0 or world.faults.missing > 0
     return (
         *depends(config.method),
         *(["world.faults"] if late else []),
-        *(["world.links"] if world.links != "drawn" else []),
+        *(["world.links"] if world.links not in ("drawn", "table") else []),
+        *(["world.availability"] if world.availability.kind != "always" else []),
     )
 
 

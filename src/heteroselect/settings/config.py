@@ -169,13 +169,27 @@ ONLY_WITH = {
     "data.shards_per_client": ("data.partition", "shards"),
     "model.dropout": ("model.name", "alexnet"),
     "world.links_keep": ("world.links", "measured"),
+    "world.trace": ("world.links", "trace"),
+    "world.gflops_min": ("world.devices", "flops"),
+    "world.gflops_max": ("world.devices", "flops"),
+    "world.table_gflop": ("world.devices", "table"),
+    "world.availability.file": ("world.availability.kind", "file"),
+    "world.availability.share": ("world.availability.kind", "day"),
+    "world.availability.period": ("world.availability.kind", "day"),
+    "world.availability.spread": ("world.availability.kind", "day"),
 }
 """Settings that change nothing unless another one has this value."""
 _EXPERIMENT = ("data.name", "data.partition", "model.name")
 
 
 def _another(flat: Mapping[str, Any], config: Config) -> bool:
-    """Whether a run is of another data set, partition or model than its source, whose paper then says nothing of it."""
+    """Whether a run is of another data set, partition, model or world than its source, whose paper then says nothing of
+    it."""
+    world = config.world
+    if world.availability.kind != "always" or world.coupling.active:
+        return True
+    if world.links not in ("drawn", "measured", "own") or world.devices not in ("streams", "authors"):
+        return True
     keys = [key for key, needs in ONLY_WITH.items() if needs == ("data.partition", config.data.partition)]
     before = {key: flat.get(key, attrgetter(key)(Config())) for key in (*_EXPERIMENT, *keys)}
     return any(value != attrgetter(key)(config) for key, value in before.items())

@@ -41,6 +41,14 @@ class Availability:
         edges = np.array([edge for of_one in merged for edge in of_one]).reshape(-1, 2)
         return Availability(len(merged), owner, edges[:, 0], edges[:, 1], periods[owner])
 
+    def dealt(self, clients: int, streams: "Streams") -> "Availability":
+        """The intervals of so many clients, drawn without replacement as long as there are any left."""
+        places = streams.numpy("availability").permutation(self.known)[np.arange(clients) % self.known]
+        rows = [np.flatnonzero(self.owner == place) for place in places]
+        owner = np.repeat(np.arange(clients), [len(one) for one in rows])
+        taken = np.concatenate(rows) if rows else np.empty(0, np.int64)
+        return Availability(clients, owner, self.starts[taken], self.ends[taken], self.periods[taken])
+
     def at(self, now: float, clients: int) -> tuple[NDArray[np.bool_], Reals, float]:
         """Who is available at a second, until when each stays (`now` of those who are away), and the next second at
         which anybody comes or goes."""
@@ -53,6 +61,13 @@ class Availability:
         edges = np.concatenate([starts, ends]).ravel()
         leaves = stays[np.arange(clients) % self.known]
         return leaves > now, leaves, float(edges[edges > now].min(initial=math.inf))
+
+
+def day_cycle(clients: int, streams: "Streams", *, share: float, period: float, spread: float) -> Availability:
+    """Each client is there once per `period` (a day), for a `share` of it. When it comes is drawn evenly from the first
+    `spread` of the period: with 0 all come at once, with 1 there are as many at all times."""
+    comes = spread * period * streams.numpy("day cycle").uniform(size=clients)
+    return Availability.of([[(start, start + share * period)] for start in comes.tolist()], period)
 
 
 def _merged(intervals: Sequence[tuple[float, float]], period: float) -> list[tuple[float, float]]:

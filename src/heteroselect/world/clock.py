@@ -35,6 +35,16 @@ def clock_sentence(charges: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
+class Spent:
+    """Seconds of each selected client: those of its downloads, of its device, of its upload, and in all."""
+
+    down: Reals
+    compute: Reals
+    up: Reals
+    total: Reals
+
+
+@dataclass(frozen=True)
 class Clock:
     """charge: `paper` takes θ_k·32N bits up and nothing else, `uplink` the real payloads, `everything` also the
     model on its way down, scoring, calibration, and the device time of making a payload.
@@ -59,19 +69,26 @@ class Clock:
     def answers(self, sent: Messages, conditions: Conditions, passes: Reals | float, now: float) -> Reals:
         """Seconds from the order to train until the answer of each selected client has arrived; `passes` over a batch
         are everybody's, or each selected client's own."""
+        return self.spent(sent, conditions, passes, now).total
+
+    def spent(self, sent: Messages, conditions: Conditions, passes: Reals | float, now: float) -> "Spent":
+        """The same seconds, and what they went into."""
         ids = sent.selected
         compute: Reals = passes * conditions.step_seconds[ids]
         if self.charge == "paper":  # θ_k·32N/B_k, the paper's uplink time (section V-C)
-            return conditions.up_seconds(ids, sent.densities * VALUE_BITS * sent.size, now + compute) + compute
+            up = conditions.up_seconds(ids, sent.densities * VALUE_BITS * sent.size, now + compute)
+            return Spent(np.zeros(len(ids)), compute, up, up + compute)
         bits = 8 * np.array(sent.payloads)
         if self.charge == "uplink":
-            return conditions.up_seconds(ids, bits, now + compute) + compute
+            up = conditions.up_seconds(ids, bits, now + compute)
+            return Spent(np.zeros(len(ids)), compute, up, up + compute)
         fetched = np.isin(ids, sent.asked)  # a client that was scored has the model already
         download = conditions.down_seconds(ids, np.where(fetched, 0.0, 8 * sent.fetched(ids)), now)
         download = download + conditions.down_seconds(ids, 8 * sent.shared, now + download)
         coding = np.where(bits > 0, sent.probe + self.encode_share, 0.0) * conditions.step_seconds[ids]
         ready = download + compute + coding
-        return ready + conditions.up_seconds(ids, bits, now + ready)
+        up = conditions.up_seconds(ids, bits, now + ready)
+        return Spent(download, compute + coding, up, ready + up)
 
     def beside(
         self, sent: Messages, conditions: Conditions, scoring_batches: int, now: float, training: float

@@ -67,3 +67,7 @@ class Links:
         bandwidth = np.empty(len(losses))
         bandwidth[np.argsort(-losses, kind="stable")] = np.sort(drawn)
         return bandwidth
+
+    def at(self, ranks: Reals) -> Reals:
+        """Bandwidths by their rank among all, from 0, the slowest, to 1."""
+        return (self.low_mbps + (self.high_mbps - self.low_mbps) * ranks) * 1e6

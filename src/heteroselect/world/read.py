@@ -1,43 +1,88 @@
-"""Traces of links and intervals of availability, read from CSV files (`.xz` is unpacked)."""
+"""Traces of links, intervals of availability and tables of devices, read from CSV files (`.xz` is unpacked)."""
 
 import csv
 import lzma
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
+from heteroselect.arrays import Reals
 from heteroselect.errors import HeteroSelectError
 from heteroselect.world.availability import Availability
+from heteroselect.world.table import REFERENCE_GFLOP, DeviceTable
 from heteroselect.world.traces import LinkTrace, Rates
 
 
 def read_link_trace(path: str | Path, offset: float = 0.0) -> LinkTrace:
-    """The trace in a file with the columns `second`, `up_mbps` and, where known, `client` and `down_mbps`.
+    """The trace in a file with the columns `second`, `up_mbps` and, where known, `client` (or `trace`) and `down_mbps`.
 
     A rate holds from its second until that of the next row. A link's first row counts as second 0; its last rate
-    holds as long as the one before, and then the trace begins again. Links are numbered in rising order of `client`.
+    holds as long as the one before, and then the trace begins again. Links are numbered in rising order of `client`;
+    one whose rates up are all empty is left out.
     """
-    table: dict[float, list[dict[str, float]]] = {}
-    for line, row in _rows(path, ("second", "up_mbps"), ("client", "down_mbps")):
+    table: dict[float, list[tuple[int, dict[str, float]]]] = {}
+    measured = ("up_mbps", "down_mbps")
+    for line, row in _rows(path, ("second", "up_mbps"), ("client", "down_mbps"), {"trace": "client"}, measured):
         rows = table.setdefault(row.get("client", 0.0), [])
-        if rows and row["second"] <= rows[-1]["second"]:
-            _refuse(path, line, "second", f"a number above {rows[-1]['second']:g}, that of the link's row before", row)
-        rows.append(row)
-    links = [table[client] for client in sorted(table)]
-    traced = "down_mbps" in links[0][0]
+        if rows and row["second"] <= rows[-1][1]["second"]:
+            before = rows[-1][1]["second"]
+            _refuse(path, line, "second", f"a number above {before:g}, that of the link's row before", row)
+        rows.append((line, row))
+    links = [table[client] for client in sorted(table) if _known(table[client], "up_mbps")]
+    if not links:
+        raise HeteroSelectError(f"{path}: there is no rate up in it; allowed is one in each row of some link.")
+    traced = any(_known(rows, "down_mbps") for rows in links)
     try:
-        up = tuple(_rates(rows, "up_mbps") for rows in links)
-        return LinkTrace(up, tuple(_rates(rows, "down_mbps") for rows in links) if traced else (), offset)
+        up = tuple(_rates(path, rows, "up_mbps") for rows in links)
+        return LinkTrace(up, tuple(_rates(path, rows, "down_mbps") for rows in links) if traced else (), offset)
     except ValueError:
         raise HeteroSelectError(f"{path}: a link has no rate at all; allowed is one above 0 in some row.") from None
 
 
-def _rates(rows: list[dict[str, float]], column: str) -> Rates:
-    seconds = np.array([row["second"] for row in rows]) - rows[0]["second"]
+def _known(rows: list[tuple[int, dict[str, float]]], column: str) -> bool:
+    return any(not math.isnan(row.get(column, math.nan)) for _, row in rows)
+
+
+def _rates(path: str | Path, rows: list[tuple[int, dict[str, float]]], column: str) -> Rates:
+    for line, row in rows:
+        if math.isnan(row[column]):
+            _refuse(path, line, column, "a number of at least 0", {column: ""})
+    seconds = np.array([row["second"] for _, row in rows]) - rows[0][1]["second"]
     last = seconds[-1] - seconds[-2] if len(rows) > 1 else 1.0
-    return Rates(seconds, np.array([row[column] for row in rows]) * 1e6, float(seconds[-1] + last))
+    return Rates(seconds, np.array([row[column] for _, row in rows]) * 1e6, float(seconds[-1] + last))
+
+
+def read_devices(path: str | Path, reference_gflop: float = REFERENCE_GFLOP) -> DeviceTable:
+    """The table in a file with a row per device and some of the columns `gflops` or `compute_ms`, `up_mbps` or
+    `up_kbps`, `down_mbps` or `down_kbps`.
+
+    `gflops` are billions of operations per second; `compute_ms` are the milliseconds of a forward pass that takes
+    `reference_gflop` billions of them.
+    """
+    scales = {
+        "flops": {"gflops": 1e9, "compute_ms": reference_gflop * 1e12},
+        "up": {"up_mbps": 1e6, "up_kbps": 1e3},
+        "down": {"down_mbps": 1e6, "down_kbps": 1e3},
+    }
+    names = tuple(name for scale in scales.values() for name in scale)
+    rows = []
+    for line, row in _rows(path, (), names):
+        for name, value in row.items():
+            if value == 0:
+                _refuse(path, line, name, "a number above 0", row)
+        rows.append(row)
+    if not rows[0]:
+        raise HeteroSelectError(f"{path}, line 1: no column is known; allowed are {', '.join(names)}.")
+    found: dict[str, Reals] = {}
+    for column, scale in scales.items():
+        for name, factor in scale.items():
+            if name in rows[0]:
+                values = np.array([row[name] for row in rows])
+                found.setdefault(column, factor / values if name == "compute_ms" else factor * values)
+    return DeviceTable(**found)
 
 
 def read_intervals(path: str | Path, period: float | None = None) -> Availability:
@@ -65,15 +110,21 @@ def read_intervals(path: str | Path, period: float | None = None) -> Availabilit
 
 
 def _rows(
-    path: str | Path, needed: tuple[str, ...], optional: tuple[str, ...]
+    path: str | Path,
+    needed: tuple[str, ...],
+    optional: tuple[str, ...],
+    called: Mapping[str, str] = MappingProxyType({}),
+    empty: tuple[str, ...] = (),
 ) -> Iterator[tuple[int, dict[str, float]]]:
-    """The number of each line, and its columns; other columns are left out."""
+    """The number of each line, and its columns; other columns are left out. A column may be `called` otherwise; in
+    those of `empty` a cell may have nothing in it, which is NaN."""
     path = Path(path)
     opened = lzma.open if path.suffix == ".xz" else open
     try:
         with opened(path, "rt", encoding="utf-8", newline="") as file:
             reader = csv.reader(file)
             header = [name.strip().removesuffix("_s") for name in next(reader, [])]
+            header = [called.get(name, name) if called.get(name) not in header else name for name in header]
             missing = [name for name in needed if name not in header]
             if missing:
                 columns = f"{', '.join(needed)} and perhaps {', '.join(optional)}"
@@ -83,7 +134,9 @@ def _rows(
             for cells in reader:
                 if cells:
                     row = {name: cells[place] if place < len(cells) else "" for name, place in wanted}
-                    yield reader.line_num, {name: _number(path, reader.line_num, name, row) for name in row}
+                    nothing = {name: math.nan for name in empty if row.get(name) == ""}
+                    numbers = {name: _number(path, reader.line_num, name, row) for name in row if name not in nothing}
+                    yield reader.line_num, numbers | nothing
                     found = True
     except (OSError, UnicodeDecodeError, lzma.LZMAError, csv.Error) as error:
         raise HeteroSelectError(f"{path}: allowed is a CSV file that can be read ({error}).") from None

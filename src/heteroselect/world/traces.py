@@ -80,23 +80,38 @@ class Rates:
 class LinkTrace:
     """Rates up, and perhaps down, of some links: client k has link k modulo their number, so one link may serve all.
 
-    Client k reads its trace from second k·`offset` on, so that clients of one trace need not change at once.
+    Client k reads its trace from second k·`offset` on, so that clients of one trace need not change at once; or from
+    its own of the seconds in `offsets`, where these were drawn (`dealt`).
     """
 
     up: tuple[Rates, ...]
     down: tuple[Rates, ...] = ()
     offset: float = 0.0
+    offsets: tuple[float, ...] = ()
+
+    def dealt(self, clients: int, streams: "Streams") -> "LinkTrace":
+        """A link for each of so many clients, and where each begins in it, both drawn. A link serves no more clients
+        than another, but for one; up and down of a link stay together."""
+        rng = streams.numpy("link traces")
+        places = rng.permutation(len(self.up))[np.arange(clients) % len(self.up)]
+        offsets = rng.uniform(size=clients) * np.array([self.up[place].period for place in places])
+        down = tuple(self.down[place] for place in places) if self.down else ()
+        return LinkTrace(tuple(self.up[place] for place in places), down, offsets=tuple(offsets.tolist()))
+
+    def begins(self, client: int) -> float:
+        """The second of its trace at which a client begins."""
+        return self.offsets[client] if self.offsets else client * self.offset
 
     def rates(self, links: tuple[Rates, ...], clients: int, now: float) -> Reals:
         """Bit/s of all clients at a second, up or down."""
-        found = [links[k % len(links)].at(now + k * self.offset) for k in range(clients)]
+        found = [links[k % len(links)].at(now + self.begins(k)) for k in range(clients)]
         return np.maximum(found, OUTAGE)
 
     def up_seconds(self, client: int, bits: float, start: float) -> float:
-        return self.up[client % len(self.up)].seconds(bits, start + client * self.offset)
+        return self.up[client % len(self.up)].seconds(bits, start + self.begins(client))
 
     def down_seconds(self, client: int, bits: float, start: float) -> float:
-        return self.down[client % len(self.down)].seconds(bits, start + client * self.offset)
+        return self.down[client % len(self.down)].seconds(bits, start + self.begins(client))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,57 @@
+"""A table of devices: what each of them can do, drawn per seed without replacement."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heteroselect.arrays import Reals
+
+if TYPE_CHECKING:
+    from heteroselect.streams import Streams
+
+PHONES = Path(__file__).parent / "phones" / "devices.csv.xz"
+"""The table that comes with the package: 9,242 devices (its origin and licence are beside it)."""
+REFERENCE_GFLOP = 0.6
+"""Billions of operations of a forward pass of MobileNet V2 (Sandler et al., CVPR 2018: 300 million multiply-adds),
+which the `compute_ms` of FedScale's tables were measured on."""
+
+
+@dataclass(frozen=True)
+class DeviceTable:
+    """FLOP/s, bit/s up and bit/s down of some devices, one entry per device; None where the table does not say."""
+
+    flops: Reals | None = None
+    up: Reals | None = None
+    down: Reals | None = None
+
+    def __len__(self) -> int:
+        return max(len(column) for column in (self.flops, self.up, self.down, ()) if column is not None)
+
+    def drawn(self, clients: int, streams: "Streams") -> "DeviceTable":
+        """The devices of the clients: as many rows as there are clients, drawn without replacement."""
+        if clients > len(self):
+            raise ValueError(f"allowed is at least a row for each of the {clients} clients, not {len(self)}")
+        rows = streams.numpy("device table").permutation(len(self))[:clients]
+        flops, up, down = (None if column is None else column[rows] for column in (self.flops, self.up, self.down))
+        return DeviceTable(flops, up, down)
+
+
+@dataclass(frozen=True)
+class GivenLinks:
+    """Links whose rates in bit/s are known, one number per client, and the same in every round."""
+
+    rates: Reals
+    stress: str = "none"
+
+    @property
+    def mean(self) -> float:
+        """The median: a few links of a table are so fast that the mean would be nobody's."""
+        return float(np.median(self.rates))
+
+    def draw(self, losses: Reals, rng: np.random.Generator) -> Reals:
+        """The rate of each client; of the losses only their number is used."""
+        if len(self.rates) != len(losses):
+            raise ValueError(f"rates: allowed is one number for each of the {len(losses)} clients, not {self.rates}")
+        return self.rates
