@@ -7,7 +7,7 @@ PEERS  := .venv-peers
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network flower check studies results compare cross tune lean theory screenshots docs bench bench-wire bench-peers bench-flower fuzz clean
+.PHONY: help run test test-network flower check studies results compare cross tune lean theory screenshots worlds docs bench bench-wire bench-peers bench-flower fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -24,6 +24,7 @@ help:
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
 	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
+	@echo "make worlds   draw the pictures of docs/worlds.md"
 	@echo "make docs     rewrite the list of settings in docs/settings.md"
 	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"
 	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer; the coders' errors at equal bytes"
@@ -82,6 +83,9 @@ lean: $(VENV)/.installed
 
 theory: $(VENV)/.installed
 	$(BIN)/python studies/theory.py
+
+worlds: $(VENV)/.installed
+	$(BIN)/python studies/worlds.py
 
 screenshots: $(VENV)/.installed
 	$(BIN)/python studies/report_picture.py

@@ -31,6 +31,7 @@ def test_the_wheel_is_whole_and_runs_from_any_folder(tmp_path):
     assert {path.name for path in (package / "presets").iterdir()} == presets
     assert len(list((package / "data" / "mnist").glob("*.xz"))) == 4
     assert (package / "data" / "mnist" / "LICENSE.md").is_file()
+    assert {path.name for path in (package / "world" / "phones").iterdir()} == {"devices.csv.xz", "LICENSE.md"}
     assert (package / "py.typed").is_file()
 
     elsewhere.mkdir()

@@ -11,9 +11,12 @@ from heteroselect.conditions import Conditions
 from heteroselect.streams import Streams
 from heteroselect.world import (
     Availability,
+    Coupling,
     Devices,
     DrawnWorld,
+    FlopDevices,
     GivenDevices,
+    GivenLinks,
     Intervals,
     Links,
     LinkTrace,
@@ -21,6 +24,7 @@ from heteroselect.world import (
     Rates,
     TracedLinks,
     World,
+    day_cycle,
     typical,
 )
 
@@ -52,6 +56,17 @@ WORLDS = {
     "permuted": DrawnWorld(Links(stress="permuted"), Devices(draw="authors")),
     "given devices": DrawnWorld(devices=GivenDevices(np.linspace(0.1, 0.5, CLIENTS))),
     "measured": DrawnWorld(MeasuredLinks(estimates={1: 2e6, 4: 7e6})),
+    "flops": DrawnWorld(devices=FlopDevices(1e9)),
+    "given": DrawnWorld(
+        GivenLinks(np.full(CLIENTS, 2e6)), GivenDevices(np.ones(CLIENTS)), GivenLinks(np.full(CLIENTS, 9e6))
+    ),
+    "persistent": DrawnWorld(coupling=Coupling(persistence=0.9)),
+    "coupled": DrawnWorld(
+        devices=FlopDevices(1e9), coupling=Coupling(0.5, -0.4, 0.7, 0.2, labels=np.array([0.0, 3, 1, 1, 2, 0]))
+    ),
+    "dealt": TracedLinks(DrawnWorld(), BOTH_WAYS.dealt(CLIENTS, Streams(5))),
+    "days": Intervals(DrawnWorld(), day_cycle(CLIENTS, Streams(5), share=0.3, period=100.0, spread=0.8)),
+    "dealt intervals": Intervals(DrawnWorld(), AWAY.dealt(CLIENTS, Streams(5))),
     "traced": TracedLinks(DrawnWorld(), TRACE),
     "traced both ways": TracedLinks(DrawnWorld(), BOTH_WAYS),
     "intervals": Intervals(DrawnWorld(), AWAY),

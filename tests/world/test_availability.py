@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.streams import Streams
-from heteroselect.world import Availability, DrawnWorld, Intervals, gone, read_intervals, typical
+from heteroselect.world import Availability, DrawnWorld, Intervals, day_cycle, gone, read_intervals, typical
 
 # of 100 s: client 0 from 10 to 30 and from 50 to 60, client 1 over the end of the period, client 2 always, 3 never
 SOME = Availability.of([[(50, 60), (10, 30)], [(80, 120)], [(0, 40), (40, 100)], []], 100.0)
@@ -161,3 +161,36 @@ def test_a_file_that_is_wrong_is_refused_by_name_and_line(tmp_path, text, compla
         read_intervals(path)
     assert str(found.value).startswith(str(path))
     assert complaint in str(found.value)
+
+
+def test_a_day_by_hand():
+    """Each is there for 30 of 100 seconds, and comes in the first 80."""
+    found = day_cycle(400, Streams(4), share=0.3, period=100.0, spread=0.8)
+    assert (found.ends - found.starts).tolist() == pytest.approx([30.0] * 400)
+    assert 0 <= found.starts.min() < 2
+    assert 78 < found.starts.max() < 80
+    shares = [found.at(second, 400)[0].mean() for second in range(100)]
+    assert np.mean(shares) == pytest.approx(0.3, abs=0.01)
+    # at second 50 who came from 20 to 50 is there, 30 of 80; at second 0 who comes from 70 to 80 on the day before
+    assert shares[50] == pytest.approx(30 / 80, abs=0.06)
+    assert shares[0] == pytest.approx(10 / 80, abs=0.06)
+    assert [found.at(1000 + second, 400)[0].mean() for second in range(100)] == shares
+
+
+def test_with_no_spread_all_come_and_go_at_once():
+    found = day_cycle(3, Streams(4), share=0.25, period=8.0, spread=0.0)
+    assert found.at(1.0, 3)[0].tolist() == [True] * 3
+    here, _, changes = found.at(2.5, 3)
+    assert (here.tolist(), changes) == ([False] * 3, 8.0)
+
+
+def test_intervals_are_dealt_by_seed_and_everybodys_before_anybodys_twice():
+    known = Availability.of([[(0, 1)], [(2, 3), (5, 6)], []], [10.0, 20.0, 10.0])
+    dealt = known.dealt(6, Streams(2))
+    assert dealt.known == 6
+    for k in range(3):
+        assert dealt.starts[dealt.owner == k].tolist() == dealt.starts[dealt.owner == k + 3].tolist()
+    assert sorted(dealt.starts[dealt.owner < 3].tolist()) == [0, 2, 5]
+    assert sorted(dealt.periods[dealt.owner < 3].tolist()) == [10, 20, 20]
+    orders = {tuple(known.dealt(3, Streams(seed)).owner.tolist()) for seed in range(20)}
+    assert len(orders) > 1

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from heteroselect.streams import Streams
-from heteroselect.world import Devices, GivenDevices
+from heteroselect.world import Devices, FlopDevices, GivenDevices
 
 
 @pytest.mark.parametrize(
@@ -61,3 +61,14 @@ def test_given_devices_are_as_given():
     assert devices.mean == pytest.approx(0.2)
     with pytest.raises(ValueError, match="each of the 3 clients"):
         devices.step_seconds(3, Streams(1))
+
+
+def test_seconds_per_step_follow_from_the_model():
+    # a billion operations at 2 to 10 billions a second
+    devices = FlopDevices(1e9, 2.0, 10.0)
+    drawn = devices.step_seconds(1000, Streams(3))
+    assert drawn.tolist() == devices.step_seconds(1000, Streams(3)).tolist()
+    assert 0.1 <= drawn.min() < 0.11
+    assert 0.45 < drawn.max() <= 0.5
+    assert_allclose(FlopDevices(3e9, 2.0, 10.0).step_seconds(1000, Streams(3)), 3 * drawn)
+    assert devices.mean == pytest.approx(1 / 6)

@@ -156,3 +156,38 @@ def test_a_file_that_is_wrong_is_refused_by_name_and_line(tmp_path, text, compla
 def test_a_file_that_is_absent_is_refused(tmp_path):
     with pytest.raises(HeteroSelectError, match="that can be read"):
         read_link_trace(tmp_path / "none.csv")
+
+
+def test_links_and_offsets_are_dealt_by_seed():
+    other = Rates(np.array([0.0]), np.array([2e6]), 1.0)
+    trace = LinkTrace((SLOW_THEN_FAST, other), (other, SLOW_THEN_FAST))
+    dealt, again, seed = (trace.dealt(5, Streams(one)) for one in (1, 1, 2))
+    assert dealt == again
+    assert dealt.offsets != seed.offsets
+    assert sum(link is other for link in dealt.up) in (2, 3)
+    for k in range(5):
+        assert dealt.down[k] is (other if dealt.up[k] is SLOW_THEN_FAST else SLOW_THEN_FAST)
+        assert 0 <= dealt.offsets[k] < dealt.up[k].period
+        assert dealt.up_seconds(k, 7e6, 3.0) == dealt.up[k].seconds(7e6, 3.0 + dealt.offsets[k])
+        assert dealt.down_seconds(k, 7e6, 3.0) == dealt.down[k].seconds(7e6, 3.0 + dealt.offsets[k])
+
+
+def test_links_without_rates_up_are_left_out_and_a_column_may_be_called_trace(tmp_path):
+    text = "trace,second,up_mbps,down_mbps\n0,0,1,5\n0,1,2,6\n1,0,,7\n1,1,,8\n2,0,3,9\n"
+    trace = read_link_trace(written(tmp_path, text))
+    assert [rates.bits.tolist() for rates in trace.up] == [[1e6, 2e6], [3e6]]
+    assert [rates.bits.tolist() for rates in trace.down] == [[5e6, 6e6], [9e6]]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("trace,second,up_mbps\n0,0,1\n0,1,\n", "line 3: up_mbps: allowed is a number of at least 0, not ''"),
+        ("second,up_mbps,down_mbps\n0,1,5\n1,1,\n", "line 3: down_mbps: allowed is a number of at least 0, not ''"),
+        ("second,up_mbps,down_mbps\n0,,5\n", "there is no rate up in it"),
+    ],
+)
+def test_a_gap_in_a_link_is_refused(tmp_path, text, complaint):
+    with pytest.raises(HeteroSelectError) as found:
+        read_link_trace(written(tmp_path, text))
+    assert complaint in str(found.value)

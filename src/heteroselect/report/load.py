@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
@@ -93,6 +93,22 @@ class _Event(_Checked):
     kind: str
 
 
+class _World(_Checked):
+    available: int
+    there: str | None = Field(pattern="^([0-9a-f]{2})*$")
+    up_mbps: list[float] = Field(min_length=5, max_length=5)
+    down_mbps: list[float] = Field(min_length=5, max_length=5)
+    step_seconds: list[float] = Field(min_length=5, max_length=5)
+    waited: float
+    scoring: float
+    training: float
+    calibration: float
+    down: list[float]
+    compute: list[float]
+    up: list[float]
+    took: list[float]
+
+
 class _Line(_Checked):
     round: int
     accuracy: float | None
@@ -110,11 +126,22 @@ class _Line(_Checked):
     memory_norm: float | None = None
     events: list[_Event] | None = None
     class_accuracy: list[float | None] | None = None
+    world: _World | None = None
+
+    @field_validator("world", mode="before")
+    @classmethod
+    def _nothing_noted(cls, value: Any) -> Any:
+        return value or None
 
     @model_validator(mode="after")
     def _one_figure_a_client(self) -> Self:
         if not len(self.selected) == len(self.densities) == len(self.weights) == len(self.bandwidth_mbps):
             raise ValueError("selected, densities, weights and bandwidth_mbps differ in length")
+        world = self.world
+        if world is not None:
+            each = (world.down, world.compute, world.up, world.took)
+            if any(len(one) != len(self.selected) for one in each):
+                raise ValueError("selected and the seconds in world differ in length")
         return self
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, rank, tail
-from heteroselect.report import curves, plots
+from heteroselect.report import curves, plots, world_plots
 from heteroselect.report.classes import classes
 from heteroselect.report.curves import to_target
 from heteroselect.report.html import page
@@ -58,6 +58,27 @@ _SECTIONS = {
         "Error memory",
         "How much of the clients' updates waits to be sent: the norm of the error memory, over rounds.",
     ),
+    "seconds_spent": (
+        "Where the seconds went",
+        "A round's simulated seconds as the average selected client spent them: computing, sending, fetching, and "
+        "waiting for the last answer; and what all wait for, which is scoring, calibration, and that anybody is there. "
+        "The mean over rounds and seeds.",
+    ),
+    "waited_for": (
+        "Who was waited for",
+        "How often each client was the last whose answer a round waited for, those most waited for first, over all "
+        "seeds. With equal chances all clients would be at about the same height.",
+    ),
+    "speeds": (
+        "Links and devices",
+        "What all clients had, selected or not: the median, the middle half and the range from 5 to 95 % of the "
+        "clients, as the mean over rounds and seeds.",
+    ),
+    "available": (
+        "Who was there",
+        "Left: the share of the clients that were available when a round began. Right: one cell a client and round, "
+        "filled where the client was available, in the first run.",
+    ),
 }
 
 _COLUMNS = {
@@ -91,7 +112,7 @@ def render(comparison: Comparison, command: str) -> str:
     """The whole page as text; `command` is what made it."""
     from plotly.offline import get_plotlyjs
 
-    figures = plots.drawn(comparison)
+    figures = plots.drawn(comparison) | world_plots.drawn(comparison)
     title = f"{comparison.dataset}: {_count(len(comparison.groups), 'method')} compared"
     if len(comparison.groups) == 1:
         title = f"{comparison.groups[0].label} on {comparison.dataset}"

@@ -37,7 +37,7 @@ def accuracy(comparison: Comparison) -> go.Figure:
         place = {"row": cell // 2 + 1, "col": cell % 2 + 1}
         hover = f"{title} %{{x:,.4~g}}<br>{text(measure.name)} {number}"
         pick = partial(curves.accuracy, axis=axis)
-        _add_bands(figure, comparison, pick, place, hover, legend=cell == 0, axis=axis)
+        add_bands(figure, comparison, pick, place, hover, legend=cell == 0, axis=axis)
         figure.add_hline(y=comparison.target, line={"color": QUIET, "width": 1, "dash": "dash"}, **place)
         figure.update_xaxes(title_text=title, rangemode="tozero", **place)
     for row in (1, 2):
@@ -48,7 +48,7 @@ def accuracy(comparison: Comparison) -> go.Figure:
         x=1, xref="x domain", y=comparison.target, yref="y", xanchor="right", yanchor="top",
         showarrow=False, font={"color": QUIET, "size": 11},
     )  # fmt: skip
-    return _finished(figure, height=720)
+    return finished(figure, height=720)
 
 
 def bars(comparison: Comparison) -> go.Figure:
@@ -56,7 +56,7 @@ def bars(comparison: Comparison) -> go.Figure:
     figure = make_subplots(rows=1, cols=len(curves.BARS), shared_yaxes=True, horizontal_spacing=0.04)
     for column, (axis, title) in enumerate(curves.BARS.items(), start=1):
         found = target_bars(comparison, axis)
-        names = [_wrapped(bar.label) for bar in found]
+        names = [wrapped(bar.label) for bar in found]
         written = [f"{bar.value:,.{2 if bar.value < 100 else 0}f}" if bar.value else "" for bar in found]
         figure.add_bar(
             orientation="h", y=names, x=[bar.value for bar in found], showlegend=False,
@@ -81,7 +81,7 @@ def bars(comparison: Comparison) -> go.Figure:
         figure.update_xaxes(title_text=title, range=[0, room * longest], row=1, col=column)
     figure.update_yaxes(type="category", autorange="reversed", showgrid=False)
     figure.update_layout(bargap=0.35)
-    return _finished(figure, height=110 + 44 * (len(comparison.groups) + len(comparison.paper)))
+    return finished(figure, height=110 + 44 * (len(comparison.groups) + len(comparison.paper)))
 
 
 def score_parts(comparison: Comparison) -> go.Figure | None:
@@ -90,10 +90,10 @@ def score_parts(comparison: Comparison) -> go.Figure | None:
     for cell, part in enumerate(curves.PARTS):
         place = {"row": cell // 2 + 1, "col": cell % 2 + 1}
         hover = "round %{x}<br>%{y:.3f}"
-        _add_bands(figure, comparison, partial(curves.score_part, part=part), place, hover, legend=cell == 0)
+        add_bands(figure, comparison, partial(curves.score_part, part=part), place, hover, legend=cell == 0)
         figure.update_yaxes(title_text=f"mean {part}", **place)
     figure.update_xaxes(title_text="round", row=2)
-    return _finished(figure, height=560) if figure.data else None
+    return finished(figure, height=560) if figure.data else None
 
 
 def selections(comparison: Comparison) -> go.Figure:
@@ -115,7 +115,7 @@ def selections(comparison: Comparison) -> go.Figure:
         )  # fmt: skip
     figure.update_xaxes(title_text="rounds a client took part in", rangemode="tozero")
     figure.update_yaxes(title_text="share of the clients", tickformat=".0%", rangemode="tozero")
-    return _finished(figure, height=420)
+    return finished(figure, height=420)
 
 
 def clients(comparison: Comparison) -> go.Figure:
@@ -152,13 +152,13 @@ def clients(comparison: Comparison) -> go.Figure:
         ]
         place = {"x": 0, "xanchor": "left", "y": 1.24, "yanchor": "bottom", "bgcolor": "white", "bordercolor": GRID}
         figure.update_layout(updatemenus=[{"buttons": buttons, **place}])
-    return _finished(figure, height=560)
+    return finished(figure, height=560)
 
 
 def traffic(comparison: Comparison) -> go.Figure:
     """Real bytes of a whole run by kind, stacked."""
     figure = go.Figure()
-    names = [_wrapped(group.label) for group in comparison.groups]
+    names = [wrapped(group.label) for group in comparison.groups]
     amounts = [curves.megabytes_by_kind(group.lines) for group in comparison.groups]
     for (kind, title), colour in zip(curves.KINDS.items(), KIND_COLOURS, strict=True):
         figure.add_bar(
@@ -168,19 +168,19 @@ def traffic(comparison: Comparison) -> go.Figure:
     figure.update_layout(barmode="stack", bargap=0.35)
     figure.update_xaxes(title_text="MB in the whole run (mean over seeds)")
     figure.update_yaxes(type="category", autorange="reversed", showgrid=False)
-    return _finished(figure, height=190 + 44 * len(names))
+    return finished(figure, height=190 + 44 * len(names))
 
 
 def memory(comparison: Comparison) -> go.Figure | None:
     """The norm of the error memories; none where no run recorded it."""
     figure = make_subplots(rows=1, cols=1)
-    _add_bands(figure, comparison, curves.memory_norm, {"row": 1, "col": 1}, "round %{x}<br>norm %{y:.4~g}")
+    add_bands(figure, comparison, curves.memory_norm, {"row": 1, "col": 1}, "round %{x}<br>norm %{y:.4~g}")
     figure.update_xaxes(title_text="round", rangemode="tozero")
     figure.update_yaxes(title_text="norm of the error memory", rangemode="tozero")
-    return _finished(figure, height=380) if figure.data else None
+    return finished(figure, height=380) if figure.data else None
 
 
-def _add_bands(
+def add_bands(
     figure: go.Figure,
     comparison: Comparison,
     pick: Callable[[curves.Lines], curves.Curve],
@@ -210,11 +210,11 @@ def _add_bands(
         )  # fmt: skip
 
 
-def _wrapped(label: str) -> str:
+def wrapped(label: str) -> str:
     return "<br>".join(text(line) for line in textwrap.wrap(label, 30)) or text(label)
 
 
-def _finished(figure: go.Figure, *, height: int) -> go.Figure:
+def finished(figure: go.Figure, *, height: int) -> go.Figure:
     """The calm look that all share."""
     axis = {"gridcolor": GRID, "zeroline": False, "linecolor": QUIET, "automargin": True, "ticks": ""}
     figure.update_layout(

@@ -269,8 +269,8 @@ def settings_of(
 def refuse_measured_links(config: Config) -> None:
     if config.world.links == "measured":
         raise HeteroSelectError(
-            "world.links: there is nothing to measure in a simulation; allowed are drawn, table and trace, and measured "
-            "in `heteroselect flower deploy`."
+            "world.links: there is nothing to measure in a simulation; allowed are drawn, table and trace, and "
+            "measured in `heteroselect flower deploy`."
         )
 
 
