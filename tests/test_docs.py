@@ -1,5 +1,6 @@
 """The README and the examples: what they show was made by a command, and runs."""
 
+import json
 import re
 from pathlib import Path
 
@@ -55,6 +56,16 @@ def test_every_link_of_the_docs_leads_somewhere():
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), (page.name, target)
+
+
+def test_the_clocks_of_the_worlds_are_those_that_were_measured():
+    found = json.loads((ROOT / "docs" / "worlds" / "clock.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "worlds.md").read_text(encoding="utf-8")
+    for preset, row in found.items():
+        shares = " | ".join(f"{100 * row[part]:.1f} %" for part in ("compute", "up", "down"))
+        assert f"| `{preset}` | {row['seconds']} | {shares} |" in page
+    assert found["mnist"]["compute"] > 0.95, "nearly all compute"
+    assert found["mnist-narrowband"]["compute"] < 0.5, "links bind"
 
 
 def test_the_page_of_settings_is_whole():

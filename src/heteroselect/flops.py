@@ -2,7 +2,6 @@
 
 import torch
 from torch import Tensor
-from torch.utils.flop_counter import FlopCounterMode
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Loss
@@ -15,6 +14,8 @@ def step_flops(model: FlatModel, loss: Loss, x: Tensor, y: Tensor, draws: Draws)
     A multiplication and an addition are two operations. Torch counts matrix products, convolutions and attention, in
     which nearly all of the work is; what it does not know counts nothing.
     """
+    from torch.utils.flop_counter import FlopCounterMode  # it brings a good part of torch's compiler with it
+
     before = model.weights()
     model.module.train()
     with drawing_from(torch.Generator(model.device), draws), FlopCounterMode(display=False) as counter:

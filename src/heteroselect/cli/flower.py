@@ -13,6 +13,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token
+from heteroselect.runs.fingerprint import FILES
 from heteroselect.runs.folder import CONFIG, RunFolder, finished, made, numbered, refuse_links
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten, load, parse_changes, to_toml
@@ -88,7 +89,8 @@ def resume(
     require_flower()
     changes = options.changes_of(set_)
     refuse_changes(changes)
-    parts = {key: _whole_code(str(kind)) for key, kind in flatten(changes).items()}
+    named = flatten(changes).items()
+    parts = {key: _whole(str(place)) if key in FILES else _whole_code(str(place)) for key, place in named}
     plan = replace(Plan.read(folder), method=_whole_code(method) if method else "", parts=parts)
     refuse_other_versions(folder)
     refuse_links(folder)
@@ -108,7 +110,7 @@ def _config(
     them; and the user's own code in them, as a Plan names it."""
     require_flower()
     changes = flatten(options.changes_of(set_, data_dir, **given))
-    changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name") if key in changes}
+    changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name", *FILES) if key in changes}
     kinds = [key for key in changes if key.startswith("method.") and key.endswith(".kind")]
     parts = {key: _whole_code(str(changes[key])) for key in kinds if is_path(str(changes[key]))}
     changes |= parts

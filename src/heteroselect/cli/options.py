@@ -28,7 +28,9 @@ OwnMethod = Annotated[
 ]
 OwnParts = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="The file of a part of your own: method.ROLE.kind=FILE.py:NAME."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Where a file is: method.ROLE.kind=FILE.py:NAME, or world.trace=PLACE."
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(help="The seed of every random number.")]
 Rounds = Annotated[int | None, typer.Option(help="The horizon T of all schedules.")]

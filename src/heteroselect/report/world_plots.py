@@ -62,7 +62,8 @@ def times_waited_for(runs: Sequence[Lines], clients: int) -> npt.NDArray[np.int6
 
 def quantiles(runs: Sequence[Lines], field: str) -> Floats:
     """The five quantiles of a field, as the mean over rounds and seeds."""
-    return np.mean([note[field] for note in notes(runs)], axis=0, dtype=np.float64)
+    found: Floats = np.array([note[field] for note in notes(runs)], np.float64).mean(axis=0)
+    return found
 
 
 def who_was_there_map(lines: Lines, clients: int) -> npt.NDArray[np.float32]:
