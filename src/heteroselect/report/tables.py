@@ -125,7 +125,9 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
 def presets_table(presets: "Mapping[str, Config]") -> Table:
     """The ready experiments."""
     heads = ("preset", "data", "partition", "model", "method", "clock", "target", "paper's peak")
-    table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for head in heads:  # a name that is cut short cannot be typed
+        table.add_column(head, no_wrap=head not in ("partition", "paper's peak"))
     for name, config in presets.items():
         peak = f"{config.paper[0].peak_accuracy:.2%}" if config.paper and config.paper[0].peak_accuracy else ""
         data = config.data
