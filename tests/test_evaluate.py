@@ -30,7 +30,7 @@ def test_classes_without_a_test_example_are_left_out() -> None:
     outputs = torch.nn.functional.pad(OUTPUTS, (0, 1), value=-1.0)
     labels = [torch.tensor([3, 3, 3, 1]), torch.tensor([3, 3]), torch.tensor([2])]
     # the first is judged on its one example of class 1; the second has nothing to be judged on
-    assert client_accuracies(outputs, TARGETS, labels, 4) == [1, 0.5]
+    assert client_accuracies(outputs, TARGETS, labels, 4) == [1, None, 0.5]
 
 
 def test_the_accuracy_on_each_class_has_four_digits_and_none_without_an_example() -> None:

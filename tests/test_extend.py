@@ -119,5 +119,9 @@ def test_worlds_from_files(tmp_path: Path) -> None:
 
 def test_data_with_owners_and_a_model(capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = blocks(r"owners\.py")
-    exec(compile(code, "owners.py", "exec"), {})
+    place: dict[str, object] = {}
+    exec(compile(code, "owners.py", "exec"), place)
     assert float(capsys.readouterr().out) > 0.8
+    (more,) = blocks(r"people\.py")
+    exec(compile(more, "people.py", "exec"), place)
+    assert all(float(number) > 0.6 for number in capsys.readouterr().out.split())

@@ -170,10 +170,10 @@ class Client:
     def labels(self) -> dict[str, float]:
         """Which share of the client's examples has which label: label0, label1, …"""
         y = self.examples.y
-        if y.dim() != 1 or y.is_floating_point() or (y < 0).any():
-            raise HeteroSelectError('method: a part needs "labels"; allowed is data whose y is one class per example.')
+        if y.is_floating_point() or (y < 0).any():
+            raise HeteroSelectError('method: a part needs "labels"; allowed is data whose y are class numbers.')
         found, counts = torch.unique(y, return_counts=True)
-        return {f"label{int(label)}": int(count) / len(y) for label, count in zip(found, counts, strict=True)}
+        return {f"label{int(label)}": int(count) / y.numel() for label, count in zip(found, counts, strict=True)}
 
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""

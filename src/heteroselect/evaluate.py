@@ -20,8 +20,8 @@ MOST = 100
 
 
 def accuracy(outputs: Tensor, targets: Tensor) -> float:
-    """The fraction of examples whose largest output is their class."""
-    return int((outputs.argmax(1) == targets).sum()) / len(targets)
+    """The fraction of targets whose largest output is their class; an example may have one target or several."""
+    return int((outputs.argmax(1) == targets).sum()) / targets.numel()
 
 
 @dataclass(frozen=True)
@@ -71,30 +71,54 @@ def class_accuracies(outputs: Tensor, targets: Tensor, classes: int | None) -> l
 
 def _by_class(outputs: Tensor, targets: Tensor, classes: int) -> tuple[Tensor, Tensor] | None:
     """The accuracy on each class, and which classes have a test example; the others have 0."""
-    if outputs.ndim != 2 or outputs.shape[1] != classes:
+    if outputs.ndim != 1 + targets.ndim or outputs.shape[1] != classes:
         return None
-    right = (outputs.argmax(1) == targets).double()
+    right, targets = (outputs.argmax(1) == targets).double().flatten(), targets.flatten()
     total = torch.bincount(targets, minlength=classes).double()
     hits = torch.bincount(targets, weights=right, minlength=classes)
     known = total > 0
     return torch.where(known, hits / total.clamp(min=1), 0.0), known
 
 
-def client_accuracies(outputs: Tensor, targets: Tensor, labels: Sequence[Tensor], classes: int) -> list[float] | None:
+def client_accuracies(
+    outputs: Tensor, targets: Tensor, labels: Sequence[Tensor], classes: int
+) -> list[float | None] | None:
     """Each client's accuracy on test data of its own label mix: Σ_c (its share of class c)·(accuracy on c).
 
-    Classes without a test example are left out; None where the outputs are not one number per class.
+    Classes without a test example are left out, and a client that has no others has None; None alone where the outputs
+    are not one number per class.
     """
     found = _by_class(outputs, targets, classes)
     if found is None:
         return None
     by_class, known = found
-    accuracies = []
+    accuracies: list[float | None] = []
     for mine in labels:
-        mix = torch.bincount(mine, minlength=classes).double() * known
-        if mix.sum() > 0:
-            accuracies.append(float((mix * by_class).sum() / mix.sum()))
+        mix = torch.bincount(mine.flatten(), minlength=classes).double() * known
+        accuracies.append(float((mix * by_class).sum() / mix.sum()) if mix.sum() > 0 else None)
     return accuracies
+
+
+def owner_accuracies(outputs: Tensor, targets: Tensor, owner: Tensor, clients: int) -> list[float | None] | None:
+    """Each client's accuracy on its own test examples, None for a client without one; `owner` has the number of each
+    example's client. None where the outputs are not one number per class."""
+    if outputs.ndim != 1 + targets.ndim:
+        return None
+    right = (outputs.argmax(1) == targets).double().view(len(targets), -1).mean(1)
+    total = torch.bincount(owner, minlength=clients).tolist()
+    hits = torch.bincount(owner, weights=right, minlength=clients).tolist()
+    return [hit / count if count else None for hit, count in zip(hits, total, strict=True)]
+
+
+def jain(values: Sequence[float]) -> float | None:
+    """Jain's index of fairness, (Σx)²/(n·Σx²): 1 where all have the same, 1/n where one has everything; None where
+    nobody has anything (Jain, Chiu, Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984).
+
+    >>> jain([3, 3, 3, 3]), jain([5, 0, 0, 0]), jain([1, 2, 3])
+    (1.0, 0.25, 0.8571428571428571)
+    """
+    squares = float(np.square(np.asarray(values, np.float64)).sum())
+    return float(np.sum(values)) ** 2 / (len(values) * squares) if squares else None
 
 
 def worst_tenth(values: Sequence[float]) -> float:

@@ -185,7 +185,7 @@ def test_a_source_is_taken_as_it_is() -> None:
     assert own_source(source, None, 0.1, STREAMS) is source
 
 
-@pytest.mark.parametrize("data", [X, (X,), (X, Y, X), {"x": X, "y": Y}, "mnist", Squares()])
+@pytest.mark.parametrize("data", [X, (X,), (X, Y, X), "mnist", Squares()])
 def test_data_of_another_form_is_refused_with_those_allowed(data: Any) -> None:
     with pytest.raises(HeteroSelectError, match=r"data: allowed are \(x, y\), \(x, y, x_test, y_test\), a list"):
         own_source(data, None, 0.2, STREAMS)

@@ -385,8 +385,8 @@ def test_split_calls_the_rule_with_its_own_setting(rule: str, authors: bool) -> 
         ("iid", {"authors": True}, r"data\.variant .*dominant or missing.* iid"),
         ("shards", {"authors": True}, r"data\.variant .*dominant or missing.* shards"),
         ("dirichlet", {"authors": True}, r"data\.variant .*dominant or missing.* dirichlet"),
-        ("dominant", {"classes": None}, r"data\.partition must be iid.* without class labels"),
-        ("shards", {"classes": None}, r"data\.partition must be iid.* without class labels"),
+        ("dominant", {"classes": None}, r"data\.partition must be iid.* without a class label"),
+        ("shards", {"classes": None}, r"data\.partition must be iid.* without a class label"),
         ("dirichlet", {"classes": 9}, r"labels .*0 to 8.* 0 to 9"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The four networks: counted to the parameter, and AlexNet layer by layer."""
+"""The networks: counted to the parameter, and AlexNet layer by layer."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,9 @@ NETWORKS = [
     ("alexnet", (3, 32, 32), 10, 2_781_514),
     ("resnet9", (3, 32, 32), 100, 6_621_540),
     ("resnet18", (3, 64, 64), 200, 11_271_432),
+    ("cnn", (1, 28, 28), 10, 114_314),
 ]
+GRU = ("gru", (80,), 76, 74_444)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +38,25 @@ def test_parameters_and_outputs(name: str, shape: tuple[int, ...], classes: int,
 
 
 def test_every_name_is_built() -> None:
-    assert list(models.NAMES) == [name for name, *_ in NETWORKS]
+    assert list(models.NAMES) == [name for name, *_ in (*NETWORKS, GRU)]
+
+
+def test_the_gru_tells_the_next_symbol_after_each_from_those_before() -> None:
+    name, shape, symbols, parameters = GRU
+    module = models.build(name, shape, symbols)
+    assert sum(p.numel() for p in module.parameters()) == parameters
+    x = torch.arange(2 * 80).view(2, 80).remainder(76).to(torch.uint8)
+    other = x.clone()
+    other[:, 50] = 75 - other[:, 50]
+    with torch.no_grad():
+        first, second = module(x), module(other)
+    assert first.shape == (2, 76, 80)
+    assert torch.equal(first[:, :, :50], second[:, :, :50])
+    assert not torch.equal(first[:, :, 50:], second[:, :, 50:])
+    with pytest.raises(HeteroSelectError, match="gru takes sequences of whole numbers"):
+        module(x.float())
+    with pytest.raises(HeteroSelectError, match="gru takes sequences of symbols"):
+        models.build("gru", (1, 28, 28), 10)
 
 
 def described(layer: nn.Module) -> tuple[object, ...]:
@@ -118,6 +138,7 @@ def test_a_residual_block_passes_its_input_on(name: str) -> None:
         ("alexnet", (3, 48, 32)),
         ("resnet9", (1, 28, 28)),
         ("resnet18", (1, 8, 8)),
+        ("cnn", (3, 5, 9)),
     ],
 )
 def test_other_shapes_fit(name: str, shape: tuple[int, ...]) -> None:
@@ -139,7 +160,7 @@ def test_an_unknown_name_is_refused_with_those_allowed(name: str) -> None:
         models.build(name, (3, 32, 32), 10)
 
 
-@pytest.mark.parametrize("name", ["alexnet", "resnet9", "resnet18"])
+@pytest.mark.parametrize("name", ["alexnet", "resnet9", "resnet18", "cnn"])
 @pytest.mark.parametrize("shape", [(784,), (32, 32), (1, 3, 32, 32)])
 def test_an_image_network_takes_images_only(name: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(HeteroSelectError, match=rf"model\.name: {name} takes images.*logistic"):
@@ -155,6 +176,11 @@ def test_alexnet_refuses_pictures_that_vanish_in_its_pools(shape: tuple[int, ...
 def test_resnet9_refuses_pictures_that_vanish_in_its_pools() -> None:
     with pytest.raises(HeteroSelectError, match=r"model\.name: resnet9"):
         models.build("resnet9", (3, 4, 4), 10)
+
+
+def test_cnn_refuses_pictures_that_vanish_in_its_pools() -> None:
+    with pytest.raises(HeteroSelectError, match=r"model\.name: cnn needs images of 4 x 4"):
+        models.build("cnn", (1, 3, 28), 10)
 
 
 def test_kaiming_keeps_the_size_of_what_passes_through() -> None:

@@ -95,7 +95,7 @@ def test_without_classes_there_are_no_labels():
 
     x = torch.randn(60, 3)
     settings = {"clients": 3, "selected": 2, "rounds": 1, "data.partition": "iid", "method.train.steps": 1}
-    with pytest.raises(HeteroSelectError, match=r"needs \"labels\"; allowed is data whose y is one class per example"):
+    with pytest.raises(HeteroSelectError, match=r"needs \"labels\"; allowed is data whose y are class numbers"):
         heteroselect.run(
             settings,
             method="fedlecc",

@@ -1,20 +1,27 @@
 """Labelled examples as tensors: what every source gives and every partition deals out."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Inputs and targets side by side. Images stay bytes (uint8) until a batch is made of them."""
+    """Inputs and targets side by side, and whose they are where that is known. Images stay bytes (uint8) until a batch
+    is made of them."""
 
     x: Tensor
     y: Tensor
+    owner: Tensor | None = None
+    """The number of each example's owner."""
 
     def __len__(self) -> int:
         return int(self.y.shape[0])
@@ -23,14 +30,35 @@ class Examples:
     def sha256(self) -> str:
         """Of inputs and targets, in their order; MNIST takes a twentieth of a second, and only once per process."""
         digest = hashlib.sha256()
-        for tensor in (self.x, self.y):
+        for tensor in (self.x, self.y, *([] if self.owner is None else [self.owner])):
             plain = tensor.contiguous()
             digest.update(f"{plain.dtype} {tuple(plain.shape)} ".encode())
             digest.update(plain.reshape(-1).view(torch.uint8).numpy().data)
         return digest.hexdigest()
 
     def take(self, index: Tensor) -> "Examples":
-        return Examples(self.x.index_select(0, index), self.y.index_select(0, index))
+        owner = None if self.owner is None else self.owner.index_select(0, index)
+        return Examples(self.x.index_select(0, index), self.y.index_select(0, index), owner)
+
+    @property
+    def plain(self) -> "Examples":
+        """The same, without their owners."""
+        return self if self.owner is None else replace(self, owner=None)
+
+    def of(self, owners: Ints) -> "Examples":
+        """Those of some owners, who are numbered anew: by their place in `owners`."""
+        assert self.owner is not None
+        places = np.full(1 + max(int(self.owner.max()), int(owners.max())), -1)
+        places[owners] = np.arange(len(owners))
+        mine = torch.from_numpy(places)[self.owner]
+        return replace(self, owner=mine).take(torch.nonzero(mine >= 0).flatten())
+
+
+def joined(parts: Sequence[Examples]) -> Examples:
+    """One after the other; with owners where all have them."""
+    owners = [part.owner for part in parts if part.owner is not None]
+    owner = torch.cat(owners) if len(owners) == len(parts) else None
+    return Examples(torch.cat([p.x for p in parts]), torch.cat([p.y for p in parts]), owner)
 
 
 def hold_out(whole: Examples, fraction: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
@@ -38,6 +66,19 @@ def hold_out(whole: Examples, fraction: float, rng: np.random.Generator) -> tupl
     held = min(max(round(len(whole) * fraction), 1), len(whole) - 1)
     order = torch.from_numpy(rng.permutation(len(whole)))
     return whole.take(order[held:].sort().values), whole.take(order[:held].sort().values)
+
+
+def hold_out_of_each(whole: Examples, fraction: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
+    """The same of each owner's examples, at least one each; an owner of one example keeps it."""
+    assert whole.owner is not None
+    order = rng.permutation(len(whole))
+    by_owner = order[np.argsort(whole.owner.numpy()[order], kind="stable")]
+    sizes = np.bincount(whole.owner.numpy())
+    counts = np.where(sizes > 1, np.clip(np.rint(sizes * fraction), 1, np.maximum(sizes - 1, 1)), 0)
+    rank = np.arange(len(whole)) - np.repeat(sizes.cumsum() - sizes, sizes)
+    held = rank < np.repeat(counts, sizes)
+    rest, part = (torch.from_numpy(np.sort(by_owner[chosen])) for chosen in (~held, held))
+    return whole.take(rest), whole.take(part)
 
 
 @dataclass(frozen=True)
@@ -61,6 +102,16 @@ class Pixels:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Which columns of a table hold the inputs, the labels and the owners, and whether these are needed (`natural`)."""
+
+    input: str = ""
+    label: str = "label"
+    owner: str = "owner"
+    natural: bool = False
+
+
+@dataclass(frozen=True)
 class Source:
     """A data set as published: a training part, a test part and how to read the inputs.
 
@@ -76,10 +127,12 @@ class Source:
     counted: bool = False
     whole: Examples | None = None
     """Where the test part was held out by the seed: all examples, in an order that does not depend on it."""
+    owners: tuple[str, ...] = ()
+    """The names of those whose examples these are, by their numbers; nobody where it is not known."""
 
     @property
     def sha256(self) -> str:
         """Of all examples and how they are read; the same for every seed."""
         parts = [self.whole] if self.whole is not None else [self.train, self.test]
-        words = [*(part.sha256 for part in parts), self.classes, self.pixels]
+        words = [*(part.sha256 for part in parts), self.classes, self.pixels, *([self.owners] if self.owners else [])]
         return hashlib.sha256(repr(words).encode()).hexdigest()

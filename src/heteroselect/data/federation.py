@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from heteroselect.data.examples import Examples, Pixels, Source, hold_out
+from heteroselect.data.examples import Examples, Pixels, Source, hold_out, hold_out_of_each, joined
+from heteroselect.data.owners import by_owner
 from heteroselect.data.partition import split
 from heteroselect.errors import HeteroSelectError
 from heteroselect.streams import Streams
@@ -26,6 +27,15 @@ class Federation:
     pixels: Pixels | None
     sha256: str = ""
     """Of the data set that was dealt out, where it was asked for."""
+    owners: tuple[str, ...] = ()
+    """Who the clients are, where each is one owner; then the `owner` of a test example is the number of its client."""
+    unseen: Examples | None = None
+    """Of owners that are no clients, where some were held out."""
+
+    @property
+    def newcomers(self) -> int:
+        """How many owners there are that are no clients, and that the model is evaluated on."""
+        return 0 if self.unseen is None or self.unseen.owner is None else int(self.unseen.owner.max()) + 1
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -37,12 +47,30 @@ def deal(source: Source, clients: int, streams: Streams, *, augment: bool, **rul
 
     Each client gets a copy of its part, so that its batches come from one place in memory.
     """
-    shares = split(source.train.y.numpy(), clients, rng=streams.numpy("partition"), classes=source.classes, **rule)
-    pixels = source.pixels
-    if pixels is not None and not augment:
-        pixels = replace(pixels, augment=False)
-    parts = [source.train.take(torch.from_numpy(share)) for share in shares]
-    return Federation(source.name, parts, source.test, source.classes, pixels)
+    classes = source.classes if source.train.y.ndim == 1 else None  # rules go by one class per example
+    shares = split(source.train.y.numpy(), clients, rng=streams.numpy("partition"), classes=classes, **rule)
+    parts = [source.train.take(torch.from_numpy(share)).plain for share in shares]
+    return Federation(source.name, parts, source.test.plain, source.classes, _read(source, augment))
+
+
+def deal_by_owner(
+    source: Source, clients: int | None, streams: Streams, *, augment: bool, least: int, unseen: float
+) -> Federation:
+    """One client per owner of `source`, or as many of them as are asked for (see `owners.by_owner`)."""
+    found = by_owner(source, clients, streams, least=least, unseen=unseen)
+    return Federation(
+        source.name,
+        found.clients,
+        found.test,
+        source.classes,
+        _read(source, augment),
+        owners=found.names,
+        unseen=found.unseen,
+    )
+
+
+def _read(source: Source, augment: bool) -> Pixels | None:
+    return source.pixels if augment or source.pixels is None else replace(source.pixels, augment=False)
 
 
 def set_aside(source: Source, fraction: float, evaluate: str, streams: Streams) -> Source:
@@ -52,7 +80,8 @@ def set_aside(source: Source, fraction: float, evaluate: str, streams: Streams) 
         return source
     if len(source.train) < 2:
         raise HeteroSelectError("data.validation_fraction: of one example none can be set aside; allowed is 0.")
-    rest, held = hold_out(source.train, fraction, streams.numpy("validation examples"))
+    out = hold_out if source.train.owner is None else hold_out_of_each
+    rest, held = out(source.train, fraction, streams.numpy("validation examples"))
     if evaluate == "test":
         return replace(source, train=rest)
     classes = int(source.train.y.max()) + 1 if source.counted and source.classes else source.classes
@@ -67,23 +96,23 @@ def set_aside_each(data: Sequence[Any], fraction: float, streams: Streams) -> tu
         _same_kind(parts[0], part, f"data[{k}]")
     draws = [streams.numpy("validation examples", client=k) for k in range(len(parts))]
     pairs = [hold_out(part, fraction, rng) for part, rng in zip(parts, draws, strict=True)]
-    held = _joined([held for _, held in pairs])
+    held = joined([held for _, held in pairs])
     if not len(held):
         raise HeteroSelectError("data.validation_fraction: no client has two examples; allowed is 0.")
     return [rest for rest, _ in pairs], held
 
 
-def _joined(parts: Sequence[Examples]) -> Examples:
-    return Examples(torch.cat([p.x for p in parts]), torch.cat([p.y for p in parts]))
-
-
 def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Source:
-    """Arrays (x, y), or (x, y, x_test, y_test), as a source. Without a test part some are held out."""
+    """Arrays (x, y), or (x, y, x_test, y_test), or {owner: (x, y)}, as a source. Without a test part some are held
+    out."""
     if isinstance(data, Source):
         return data
+    if isinstance(data, Mapping):
+        return _owned_source(data, test, fraction, streams)
     if not isinstance(data, tuple) or len(data) not in (2, 4):
         raise HeteroSelectError(
-            "data: allowed are (x, y), (x, y, x_test, y_test), a list with one data set a client, or a Source."
+            "data: allowed are (x, y), (x, y, x_test, y_test), a list with one data set a client, a mapping with one "
+            "data set an owner, or a Source."
         )
     train = examples(data[:2], "data")
     held = test if test is not None else data[2:] or None
@@ -96,6 +125,38 @@ def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Sourc
     return replace(_source(*hold_out(train, fraction, streams.numpy("held-out test examples"))), whole=train)
 
 
+def _owned_source(data: Mapping[Any, Any], test: Any, fraction: float, streams: Streams) -> Source:
+    """One data set per owner. A test part may be a mapping, too; without one each owner holds some examples out."""
+    names = {str(name): number for number, name in enumerate(data)}
+    if len(names) < len(data):
+        raise HeteroSelectError("data: two owners have the same name; allowed is one of its own for each.")
+    whole = _owned(data, names, "data")
+    if test is None:
+        train, held = hold_out_of_each(whole, fraction, streams.numpy("held-out test examples"))
+        if not len(held):
+            raise HeteroSelectError(
+                "test: no owner has two examples, so that one could be held out; hand over a test set."
+            )
+        return replace(_source(train, held), whole=whole, owners=tuple(names))
+    by_name = isinstance(test, Mapping) and not {"x", "y"} <= set(test)
+    judged = _owned(test, names, "test") if by_name else examples(test, "test")
+    _same_kind(whole, judged, "test")
+    return replace(_source(whole, judged), owners=tuple(names))
+
+
+def _owned(data: Mapping[Any, Any], names: Mapping[str, int], title: str) -> Examples:
+    """The examples of all owners, one owner after the other."""
+    if not data:
+        raise HeteroSelectError(f"{title}: a mapping must have one data set or more.")
+    if strangers := [name for name in data if str(name) not in names]:
+        raise HeteroSelectError(f"{title}: {strangers[0]!r} has no data to train on; allowed are the owners in data.")
+    parts = {str(name): examples(part, f"{title}[{name!r}]") for name, part in data.items()}
+    first = next(iter(parts.values()))
+    for name, part in parts.items():
+        _same_kind(first, part, f"{title}[{name!r}]")
+    return joined([replace(part, owner=torch.full((len(part),), names[name])) for name, part in parts.items()])
+
+
 def own_federation(data: Sequence[Any], test: Any) -> Federation:
     """A list of per-client data sets, as the user holds them."""
     if test is None:
@@ -106,7 +167,7 @@ def own_federation(data: Sequence[Any], test: Any) -> Federation:
     held = examples(test, "test")
     for name, part in [(f"data[{k}]", part) for k, part in enumerate(parts)] + [("test", held)]:
         _same_kind(parts[0], part, name)
-    source = _source(_joined(parts), held)
+    source = _source(joined(parts), held)
     return Federation("own", parts, source.test, source.classes, source.pixels)
 
 

@@ -47,7 +47,7 @@ def split(
     if rule == "iid":
         return iid(len(labels), clients, rng)
     if classes is None:
-        raise HeteroSelectError(f"data.partition must be iid, not {rule}, for data without class labels.")
+        raise HeteroSelectError(f"data.partition must be iid, not {rule}, for data without a class label per example.")
     if rule == "dominant":
         return (dominant_authors if authors else dominant)(labels, clients, fraction, rng, classes=classes)
     if rule == "missing":

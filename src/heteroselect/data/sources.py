@@ -13,31 +13,49 @@ from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 
+from heteroselect.data.audiomnist import FILE, read_audiomnist
 from heteroselect.data.cifar import read_cifar
-from heteroselect.data.examples import Pixels, Source
+from heteroselect.data.examples import Columns, Pixels, Source
 from heteroselect.data.files import Parts, reading
+from heteroselect.data.hub import HUB, read_hub
 from heteroselect.data.idx import read_mnist
 from heteroselect.data.npz import read_npz
+from heteroselect.data.shakespeare import ROLES, read_shakespeare
+from heteroselect.data.table import read_table
 from heteroselect.data.tiny import ANNOTATIONS, read_tiny
 from heteroselect.errors import HeteroSelectError
 
-NAMES = ("mnist", "cifar10", "cifar100", "tinyimagenet")
+PLAIN = Columns()
+NAMES = ("mnist", "cifar10", "cifar100", "tinyimagenet", "shakespeare", "audiomnist")
 
 
-def load(name: str, folder: Path | None, *, test_fraction: float = 0.2, seed: int = 0) -> Source:
-    """The data set `name`: one of NAMES, or the path of an .npz file.
+def load(
+    name: str, folder: Path | None, *, test_fraction: float = 0.2, seed: int = 0, columns: Columns = PLAIN
+) -> Source:
+    """The data set `name`: one of NAMES, the path of an .npz or .csv file, or hf:NAME.
 
-    `test_fraction` and `seed` matter only to an .npz file that brings no test examples of its own.
+    `test_fraction` and `seed` matter only to data that has no test part of its own, and `columns` to a user's own.
     """
+    if name.startswith(HUB):
+        return read_hub(name, columns, test_fraction, seed)
     if name.endswith(".npz"):
-        return read_npz(name, data_folders(folder), test_fraction, seed)
+        return read_npz(name, data_folders(folder), test_fraction, seed, columns.owner if columns.natural else "")
+    if name.endswith(".csv"):
+        return read_table(name, data_folders(folder), columns, test_fraction, seed)
     if name not in _LAYOUTS:
-        allowed = f"{', '.join(NAMES)} or a path ending in .npz"
+        allowed = f"{', '.join(NAMES)}, {HUB}NAME or a path ending in .npz or .csv"
         raise HeteroSelectError(f"data.name is {name!r} but must be one of {allowed}.")
-    layout = _LAYOUTS[name]
-    place = _find(name, folder)
-    train, test = _shipped(place) if place == package_mnist() else layout.read(place)
-    return Source(name, train, test, layout.classes, layout.pixels)
+    return _LAYOUTS[name].read(name, _find(name, folder), test_fraction)
+
+
+def _published(read: Callable[[Path], Parts], classes: int, pixels: Pixels) -> Callable[[str, Path, float], Source]:
+    """A reader of a data set whose publishers say what the test part is."""
+
+    def source(name: str, place: Path, _: float) -> Source:
+        train, test = _shipped(place) if place == package_mnist() else read(place)
+        return Source(name, train, test, classes, pixels)
+
+    return source
 
 
 def data_folders(folder: Path | None) -> list[Path]:
@@ -83,8 +101,13 @@ def _find(name: str, folder: Path | None) -> Path:
                     return place
     if name == "mnist":
         return package_mnist()
-    command = f"heteroselect data {name}" + (f" --data-dir {shlex.quote(str(folder))}" if folder else "")
     other = "" if folder else ", or into a folder named by --data-dir or HETEROSELECT_DATA"
+    if layout.origin:
+        raise HeteroSelectError(
+            f"The data set {name} is not in {' or '.join(map(str, folders))}: put {layout.origin} into "
+            f"{folder or default_folder()}{other}; docs/data.md says how they are made."
+        )
+    command = f"heteroselect data {name}" + (f" --data-dir {shlex.quote(str(folder))}" if folder else "")
     files = f"{layout.archives[0]} or the folder {layout.folder}"
     raise HeteroSelectError(
         f"The data set {name} is not in {' or '.join(map(str, folders))}: `{command}` downloads it, "
@@ -94,14 +117,16 @@ def _find(name: str, folder: Path | None) -> Path:
 
 @dataclass(frozen=True)
 class _Layout:
-    """What a publisher ships, how to tell that a folder holds it (`marks`), and how to read it."""
+    """What a publisher ships, how to tell that a folder holds it (`marks`), and how to read it.
+
+    Of a data set that nobody publishes as it is read, `origin` names the files and what they are made of.
+    """
 
     folder: str
     archives: tuple[str, ...]
     marks: tuple[str, ...]
-    classes: int
-    pixels: Pixels
-    read: Callable[[Path], Parts]
+    read: Callable[[str, Path, float], Source]
+    origin: str = ""
 
 
 _BATCHES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
@@ -110,32 +135,46 @@ _LAYOUTS = {
         "mnist",
         (),
         ("train-*-ubyte*", "t10k-*-ubyte*"),
-        10,
-        Pixels((0.1307,), (0.3081,), augment=False),
-        read_mnist,
+        _published(read_mnist, 10, Pixels((0.1307,), (0.3081,), augment=False)),
     ),
     "cifar10": _Layout(
         "cifar-10-batches-bin",
         ("cifar-10-binary.tar.gz",),
         (*_BATCHES, "test_batch.bin"),
-        10,
-        Pixels((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010), augment=True),
-        partial(read_cifar, _BATCHES, "test_batch.bin", (10,)),
+        _published(
+            partial(read_cifar, _BATCHES, "test_batch.bin", (10,)),
+            10,
+            Pixels((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010), augment=True),
+        ),
     ),
     "cifar100": _Layout(
         "cifar-100-binary",
         ("cifar-100-binary.tar.gz",),
         ("train.bin", "test.bin"),
-        100,
-        Pixels((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761), augment=True),
-        partial(read_cifar, ("train.bin",), "test.bin", (20, 100)),  # coarse, then fine label
+        _published(
+            partial(read_cifar, ("train.bin",), "test.bin", (20, 100)),  # coarse, then fine label
+            100,
+            Pixels((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761), augment=True),
+        ),
     ),
     "tinyimagenet": _Layout(
         "tiny-imagenet-200",
         ("tiny-imagenet-200.zip", "tiny-imagenet-200-subset.zip"),
         ("wnids.txt", ANNOTATIONS, "train/n*/images"),
-        200,
-        Pixels((0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821), augment=True),
-        read_tiny,
+        _published(read_tiny, 200, Pixels((0.4802, 0.4481, 0.3975), (0.2770, 0.2691, 0.2821), augment=True)),
+    ),
+    "shakespeare": _Layout(
+        "shakespeare",
+        (),
+        ("shakespeare.txt*", ROLES),
+        read_shakespeare,
+        "shakespeare.txt.xz and shakespeare-roles.csv (the plays of https://github.com/TheMITTech/shakespeare by role)",
+    ),
+    "audiomnist": _Layout(
+        "audiomnist",
+        (),
+        (FILE,),
+        read_audiomnist,
+        "audiomnist.npz (log-mel images of the recordings of https://github.com/soerenab/AudioMNIST)",
     ),
 }

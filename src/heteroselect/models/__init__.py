@@ -1,14 +1,16 @@
-"""The four networks of the paper, built by name; a user's own module needs nothing from here."""
+"""The four networks of the paper and two small ones, built by name; a user's own module needs nothing from here."""
 
 from torch import nn
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.models.alexnet import alexnet
+from heteroselect.models.cnn import cnn
+from heteroselect.models.gru import gru
 from heteroselect.models.logistic import logistic
 from heteroselect.models.resnet9 import resnet9
 from heteroselect.models.resnet18 import resnet18
 
-NAMES = ("logistic", "alexnet", "resnet9", "resnet18")
+NAMES = ("logistic", "alexnet", "resnet9", "resnet18", "cnn", "gru")
 
 
 def kaiming(module: nn.Module) -> nn.Module:
@@ -28,6 +30,8 @@ def build(name: str, shape: tuple[int, ...], classes: int, *, dropout: float = 0
         return logistic(shape, classes)
     if name not in NAMES:
         raise HeteroSelectError(f"model.name: no model {name!r}; allowed are {', '.join(NAMES)}.")
+    if name == "gru":
+        return gru(shape, classes)
     if len(shape) != 3:
         raise HeteroSelectError(
             f"model.name: {name} takes images (channels, height, width), but the data has shape {shape}; "
@@ -35,4 +39,6 @@ def build(name: str, shape: tuple[int, ...], classes: int, *, dropout: float = 0
         )
     if name == "alexnet":
         return alexnet(shape, classes, dropout=dropout)
+    if name == "cnn":
+        return cnn(shape, classes)
     return resnet9(shape, classes) if name == "resnet9" else resnet18(shape[0], classes)

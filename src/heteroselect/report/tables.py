@@ -56,10 +56,25 @@ _ROWS = {
     "total_wire_megabytes": "MB in all (real bytes)",
     "client_accuracy_mean": "accuracy on a client's own labels",
     "client_accuracy_worst_tenth": "… of the worst tenth of clients",
+    "client_accuracy_std": "… standard deviation over clients",
+    "client_accuracy_never_selected": "… of clients that were never selected",
+    "unseen_accuracy": "accuracy on unseen owners",
+    "participation_jain": "evenness of participation (Jain)",
+    "bytes_jain": "evenness of bytes sent (Jain)",
     "rounds_run": "rounds run",
     "parameters": "parameters",
     "wall_seconds": "wall seconds",
 }
+
+
+_WHERE_KNOWN = (
+    "client_accuracy_std",
+    "client_accuracy_never_selected",
+    "unseen_accuracy",
+    "participation_jain",
+    "bytes_jain",
+)
+"""Rows that not every run has."""
 
 
 def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Table:
@@ -77,7 +92,12 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
     for row in paper:
         table.add_column(row.source, justify="right", max_width=30)
     labels = {**_ROWS, "peak_accuracy": measure.peak, "final_accuracy": f"final {measure.name}"}
+    if summary.get("client_accuracy_of") == "own examples":
+        labels["client_accuracy_mean"] = "accuracy on a client's own examples"
+    labels["unseen_accuracy"] = f"{measure.name} on {summary.get('unseen_owners')} unseen owners"
     for field, label in labels.items():
+        if field in _WHERE_KNOWN and summary.get(field) is None:
+            continue
         table.add_row(label, shown(field, figure(summary, field), measure), *(_paper(field, row) for row in paper))
     return table
 

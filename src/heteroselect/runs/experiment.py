@@ -1,7 +1,7 @@
 """From settings (and a user's own model, data or method) to everything a run needs."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,10 +18,11 @@ from heteroselect.arrays import Reals
 from heteroselect.client import Client, Task
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
-from heteroselect.data.examples import Examples, Pixels, Source
+from heteroselect.data.examples import Columns, Examples, Pixels, Source
 from heteroselect.data.federation import (
     Federation,
     deal,
+    deal_by_owner,
     examples,
     own_federation,
     own_source,
@@ -139,7 +140,8 @@ def prepare(
 
 def _federation(config: Config, streams: Streams, data: Any, test: Any, identify: bool) -> tuple[Config, Federation]:
     """The clients' data; where the user brought it, the config says "own" and how many clients there are."""
-    own: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own"}), "paper": ()}
+    rule = {"partition": "natural"} if isinstance(data, Mapping) else {}
+    own: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own", **rule}), "paper": ()}
     fraction, evaluate = config.data.validation_fraction, config.data.evaluate
     if isinstance(data, list):
         whole: list[Examples] = []
@@ -164,9 +166,24 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any, identify
         )
     else:
         source = source_of(config)
+    federation = _dealt(config, set_aside(source, fraction, evaluate, streams), streams, named=data is None)
+    if len(federation.clients) != config.clients:
+        config = _checked(config.model_copy(update={"clients": len(federation.clients)}))
+    return config, replace(federation, sha256=source.sha256) if identify else federation
+
+
+def _dealt(config: Config, source: Source, streams: Streams, *, named: bool) -> Federation:
+    """The examples of a source in the hands of clients, as the settings have it. Owners that were handed over in Python
+    are all clients where the settings do not say how many."""
     settings = config.data
-    federation = deal(
-        set_aside(source, fraction, evaluate, streams),
+    if settings.partition == "natural":
+        count = config.clients if named or "clients" in config.model_fields_set else None
+        least, unseen = settings.owner_min_examples, settings.unseen_fraction
+        found = deal_by_owner(source, count, streams, augment=settings.augment, least=least, unseen=unseen)
+        # like the test part, they are not looked at while settings are tuned
+        return replace(found, unseen=None) if settings.evaluate == "validation" else found
+    return deal(
+        source,
         config.clients,
         streams,
         augment=settings.augment,
@@ -178,13 +195,15 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any, identify
         # the authors drew these two in a way of their own; there is only one way to draw the others
         authors=settings.variant == "authors" and settings.partition in ("dominant", "missing"),
     )
-    return config, replace(federation, sha256=source.sha256) if identify else federation
 
 
 def source_of(config: Config) -> Source:
     """The data set that the settings name."""
     folder = Path(config.data.dir).expanduser() if config.data.dir else None
-    return sources.load(config.data.name, folder, test_fraction=config.data.test_fraction, seed=config.seed)
+    settings = config.data
+    natural = settings.partition == "natural"
+    columns = Columns(settings.input_column, settings.label_column, settings.owner_column, natural)
+    return sources.load(settings.name, folder, test_fraction=settings.test_fraction, seed=config.seed, columns=columns)
 
 
 def _checked(config: Config) -> Config:
@@ -258,10 +277,10 @@ def _dry_run(
 
 def _refuse_few_outputs(outputs: Tensor, federation: Federation) -> None:
     """A class without an output cannot be learnt, and the loss fails where it first meets one."""
-    classes = federation.classes
-    if classes is None or (outputs.ndim == 2 and outputs.shape[1] >= classes):
+    classes, rank = federation.classes, 1 + federation.test.y.ndim
+    if classes is None or (outputs.ndim == rank and outputs.shape[1] >= classes):
         return
-    found = outputs.shape[1] if outputs.ndim == 2 else f"shape {tuple(outputs.shape[1:])} of"
+    found = outputs.shape[1] if outputs.ndim == rank else f"shape {tuple(outputs.shape[1:])} of"
     lowest = min(int(part.y.min()) for part in (*federation.clients, federation.test) if len(part))
     if lowest and found == classes - lowest:
         raise HeteroSelectError(

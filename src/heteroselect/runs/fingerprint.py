@@ -126,7 +126,7 @@ def deciding(tables: Mapping[str, Any]) -> dict[str, Any]:
     Code of the user's own goes by its checksum (`source`) and not by its place, and so do a user's own arrays."""
     kept = {key: value for key, value in tables.items() if key not in ("paper", "simulate")}
     flat = {key: value for key, value in flatten(kept).items() if key not in ("data.dir", *FILES)}
-    if str(flat.get("data.name")).endswith(".npz"):
+    if str(flat.get("data.name")).endswith((".npz", ".csv")):
         flat["data.name"] = Path(str(flat["data.name"])).name
     for key, value in flat.items():
         if key.startswith("method.") and key.endswith(".kind") and is_path(str(value)):

@@ -68,7 +68,8 @@ def planned(loaded: Loaded, device: str, known: dict[Any, str | None]) -> Finger
     """What is known of the fingerprint of a run from its settings alone, without preparing it: model and weights follow
     from these. Digests of data sets are kept in `known`; of one that is not there, nothing is said."""
     settings = loaded.config.data
-    key = settings.name, settings.dir, settings.test_fraction
+    columns = settings.input_column, settings.label_column, settings.owner_column, settings.partition == "natural"
+    key = settings.name, settings.dir, settings.test_fraction, columns
     if key not in known:
         try:
             known[key] = source_of(loaded.config).sha256[:LENGTH]

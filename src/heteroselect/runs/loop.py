@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from heteroselect import methods
-from heteroselect.evaluate import class_accuracies, client_accuracies, worst_tenth
+from heteroselect.data.examples import Examples
+from heteroselect.evaluate import class_accuracies
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.measure import Measure
 from heteroselect.moment import Moment
@@ -26,6 +27,7 @@ from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
+from heteroselect.runs.spread import spread
 from heteroselect.runs.store import clear
 from heteroselect.settings import Config
 from heteroselect.settings.method import title
@@ -75,6 +77,7 @@ class Evaluator(Protocol):
 
     def outputs(self, weights: Weights) -> Tensor: ...
     def value(self, outputs: Tensor) -> float: ...
+    def on(self, test: Examples) -> "Evaluator": ...
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def play(
             status = "stopped at target"
         weights = shown(experiment.method, progress.server.state, progress.server.weights)
         summary = _summary(experiment, progress.lines, weights) | {
-            **_client_figures(experiment, running.evaluator, weights),
+            **_client_figures(experiment, running.evaluator, weights, progress.lines),
             "status": status,
             "fingerprint": folder.fingerprint.sha256 if folder and folder.fingerprint else None,
             "rounds_sha256": folder.rounds_sha256 if folder else None,
@@ -298,16 +301,17 @@ def _megabytes(lines: Sequence[Line], kind: str) -> float:
     return float(sum(line[kind] for line in lines)) / 1e6
 
 
-def _client_figures(experiment: Experiment, evaluator: Evaluator, weights: Weights) -> dict[str, float | None]:
-    """What single clients would see: accuracy on their own label mix, its mean and its worst tenth."""
-    federation, found = experiment.federation, None
-    if federation.classes is not None:
-        labels = [examples.y for examples in federation.clients]
-        found = client_accuracies(evaluator.outputs(weights), federation.test.y, labels, federation.classes)
-    return {
-        "client_accuracy_mean": sum(found) / len(found) if found else None,
-        "client_accuracy_worst_tenth": worst_tenth(found) if found else None,
-    }
+def _client_figures(
+    experiment: Experiment, evaluator: Evaluator, weights: Weights, lines: Sequence[Line]
+) -> dict[str, Any]:
+    """What single clients see of the model, how even the run was to them, and its worth to owners who are new to it."""
+    federation = experiment.federation
+    found = spread(evaluator.outputs(weights), federation, lines)
+    found["unseen_owners"], found["unseen_accuracy"] = federation.newcomers, None
+    if federation.unseen is not None:
+        others = evaluator.on(federation.unseen)
+        found["unseen_accuracy"] = others.value(others.outputs(weights))
+    return found
 
 
 def _environment(threads: int, device: str) -> dict[str, Any]:

@@ -35,11 +35,11 @@ class Group(BaseModel):
 
 class DataSettings(Group):
     name: str = "mnist"
-    """mnist, cifar10, cifar100, tinyimagenet, or the path of an .npz file with x and y"""
+    """mnist, cifar10, cifar100, tinyimagenet, shakespeare, audiomnist, an .npz or .csv file, hf:NAME (Hugging Face)"""
     dir: str = ""
     """the folder the data lies in (--data-dir); empty: HETEROSELECT_DATA, ./data and the user's cache"""
-    partition: Literal["dominant", "missing", "dirichlet", "iid", "shards"] = "dominant"
-    """how the examples are dealt out to the clients"""
+    partition: Literal["dominant", "missing", "dirichlet", "iid", "shards", "natural"] = "dominant"
+    """how the examples are dealt out to the clients; natural: each owner's stay together"""
     variant: Literal["disjoint", "authors"] = "disjoint"
     """authors: dominant and missing as the paper's authors drew them, late clients short or overlapping"""
     dominant_fraction: Fraction = 0.4
@@ -50,10 +50,20 @@ class DataSettings(Group):
     """concentration of the Dirichlet partition"""
     shards_per_client: Count = 2
     """label-sorted shards each client gets"""
+    owner_column: str = "owner"
+    """the array or column that says whose an example is, in data of one's own"""
+    owner_min_examples: Count = 1
+    """examples for training that an owner must have; owners of fewer are left out"""
+    unseen_fraction: BelowOne = 0.0
+    """share of the owners that are no clients, on whom the final model is evaluated as well; 0: none"""
+    label_column: str = "label"
+    """the column with the labels, of a .csv file or hf:NAME"""
+    input_column: str = ""
+    """the column with the inputs; empty: all others of a .csv file, the only other one of hf:NAME"""
     augment: bool = True
     """crop and flip training images, where the data set is one that is augmented"""
     test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """held out for testing where an .npz file has no test part"""
+    """held out for testing where the data has no test part; of each role or speaker the last examples"""
     validation_fraction: BelowOne = 0.0
     """share of the training examples that is set aside before they are dealt out; 0: none"""
     evaluate: Literal["test", "validation"] = "test"
@@ -67,7 +77,7 @@ class DataSettings(Group):
 
 
 class ModelSettings(Group):
-    name: Literal["logistic", "alexnet", "resnet9", "resnet18", "own"] = "logistic"
+    name: Literal["logistic", "alexnet", "resnet9", "resnet18", "cnn", "gru", "own"] = "logistic"
     """the network; own is one handed over in Python"""
     dropout: BelowOne = 0.5
     """of AlexNet's last hidden layer"""

@@ -24,6 +24,10 @@ class Evaluator:
         self.pool, self.test, self.task, self.metric, self.streams = pool, test, task, metric, streams
         self._ready = Ready(task.pixels)
 
+    def on(self, test: Examples) -> "Evaluator":
+        """The same on other examples."""
+        return Evaluator(self.pool, test, self.task, self.metric, self.streams)
+
     def evaluate(self, weights: Weights) -> float:
         return self.value(self.outputs(weights))
 
