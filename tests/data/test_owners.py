@@ -148,6 +148,8 @@ def test_validation_examples_are_set_aside_by_each_owner():
     assert found.test.owner is not None
     assert found.test.owner.tolist() == [0] * 2 + [1] * 4
     assert sorted(numbers(found.train) + numbers(found.test)) == list(range(30))
+    with pytest.raises(HeteroSelectError, match="no owner has two examples"):
+        set_aside(source([0, 1, 2]), 0.2, "test", STREAMS)
 
 
 # The digest

@@ -82,6 +82,8 @@ def set_aside(source: Source, fraction: float, evaluate: str, streams: Streams) 
         raise HeteroSelectError("data.validation_fraction: of one example none can be set aside; allowed is 0.")
     out = hold_out if source.train.owner is None else hold_out_of_each
     rest, held = out(source.train, fraction, streams.numpy("validation examples"))
+    if not len(held):
+        raise HeteroSelectError("data.validation_fraction: no owner has two examples; allowed is 0.")
     if evaluate == "test":
         return replace(source, train=rest)
     classes = int(source.train.y.max()) + 1 if source.counted and source.classes else source.classes

@@ -306,7 +306,8 @@ def _client_figures(
 ) -> dict[str, Any]:
     """What single clients see of the model, how even the run was to them, and its worth to owners who are new to it."""
     federation = experiment.federation
-    found = spread(evaluator.outputs(weights), federation, lines)
+    outputs = None if federation.classes is None else evaluator.outputs(weights)
+    found = spread(outputs, federation, lines)
     found["unseen_owners"], found["unseen_accuracy"] = federation.newcomers, None
     if federation.unseen is not None:
         others = evaluator.on(federation.unseen)

@@ -11,8 +11,9 @@ from heteroselect.data.federation import Federation
 from heteroselect.evaluate import client_accuracies, jain, owner_accuracies, worst_tenth
 
 
-def spread(outputs: Tensor, federation: Federation, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The figures of a summary that are about clients; `outputs` are the final model's for the test examples.
+def spread(outputs: Tensor | None, federation: Federation, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The figures of a summary that are about clients; `outputs` are what the final model gives for the test examples,
+    None where targets are no classes.
 
     A client's accuracy is that on its own test examples, where these have owners; else that on test examples of its own
     label mix.
@@ -44,9 +45,9 @@ def shares(lines: Sequence[Mapping[str, Any]], clients: int) -> tuple[Reals, Rea
     return taken, sent
 
 
-def _accuracies(outputs: Tensor, federation: Federation) -> Sequence[float | None]:
+def _accuracies(outputs: Tensor | None, federation: Federation) -> Sequence[float | None]:
     test, clients = federation.test, federation.clients
-    if federation.classes is None:
+    if outputs is None or federation.classes is None:
         return []
     if test.owner is not None:
         return owner_accuracies(outputs, test.y, test.owner, len(clients)) or []
