@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from heteroselect.data.examples import Columns, Examples, Source, hold_out_of_each
@@ -17,6 +17,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.streams import Streams
 
 STREAMS = Streams(1)
+RANDOM = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 NATURAL = Columns(natural=True)
 
 
@@ -75,6 +76,7 @@ def test_unseen_owners_are_no_clients_and_bring_all_their_examples():
     assert numbers(found.test) == sorted(1000 + k for k in kept)
 
 
+@RANDOM
 @given(
     sizes=st.lists(st.integers(0, 30), min_size=2, max_size=40).filter(lambda sizes: sum(s > 3 for s in sizes) > 1),
     unseen=st.floats(0, 0.99),
@@ -129,6 +131,7 @@ def test_another_partition_of_the_same_data_forgets_the_owners():
 # What is held out of each
 
 
+@RANDOM
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=60), st.floats(0.01, 0.99), st.integers(0, 3))
 def test_each_owner_holds_out_its_share_and_nothing_is_lost(owner: list[int], fraction: float, seed: int):
     whole = Examples(torch.arange(len(owner)), torch.zeros(len(owner)), torch.tensor(owner))
