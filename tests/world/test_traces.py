@@ -8,7 +8,16 @@ from numpy.testing import assert_allclose
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.streams import Streams
-from heteroselect.world import DrawnWorld, Links, LinkTrace, Rates, TracedLinks, read_link_trace, typical
+from heteroselect.world import (
+    DrawnWorld,
+    Links,
+    LinkTrace,
+    Rates,
+    TracedLinks,
+    read_intervals,
+    read_link_trace,
+    typical,
+)
 
 SLOW_THEN_FAST = Rates(np.array([0.0, 4]), np.array([1e6, 3e6]), 8.0)
 OUTAGE_AT_BOTH_ENDS = Rates(np.array([0.0, 2, 4]), np.array([0, 1e6, 0]), 10.0)
@@ -191,3 +200,18 @@ def test_a_gap_in_a_link_is_refused(tmp_path, text, complaint):
     with pytest.raises(HeteroSelectError) as found:
         read_link_trace(written(tmp_path, text))
     assert complaint in str(found.value)
+
+
+def test_measured_files_are_read_as_they_are(shared):
+    """Of 28 links those with rates up, of which the first has 0.923 Mb/s on average; and 100 clients' intervals."""
+    traces = shared / "data" / "traces"
+    if not traces.is_dir():
+        pytest.skip("there are no measured traces")
+    links = read_link_trace(traces / "links.csv.xz")
+    assert (len(links.up), len(links.down)) == (6, 6)
+    assert links.up[0].period == 786
+    assert links.up[0].mean / 1e6 == pytest.approx(0.923, abs=5e-4)
+    there = read_intervals(traces / "availability.csv.xz")
+    assert there.known == 100
+    hours = [there.at(3600.0 * hour, 100)[0].mean() for hour in range(0, 168, 6)]
+    assert 0.6 < np.mean(hours) < 0.9, "each is online 44 to 97 % of the time"
