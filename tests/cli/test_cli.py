@@ -87,7 +87,9 @@ def test_report_makes_a_page_and_figures_and_makes_them_again(call, here, quick)
 def test_version_and_presets(call):
     assert call("--version")[1].strip() == f"heteroselect {__version__}"
     presets = call("presets")[1]
-    assert all(name in presets for name in ("mnist", "cifar10", "cifar100", "tinyimagenet"))
+    assert all(
+        name in presets for name in ("mnist", "cifar10", "cifar100", "tinyimagenet", "shakespeare", "audiomnist")
+    )
 
 
 def test_mnist_needs_no_download(call):

@@ -39,7 +39,9 @@ def test_defaults_are_the_papers_hyper_parameters():
     assert (method.select.temperature, method.server.momentum) == (1.0, 0.5)
 
 
-@pytest.mark.parametrize("name", ["mnist", "cifar10", "cifar10-lean", "cifar100", "tinyimagenet"])
+@pytest.mark.parametrize(
+    "name", ["mnist", "cifar10", "cifar10-lean", "cifar100", "tinyimagenet", "shakespeare", "audiomnist"]
+)
 def test_a_preset_survives_being_written_and_read(name):
     first = load(name)
     again = load(tomllib.loads(to_toml(first.config)))
