@@ -18,8 +18,9 @@ from heteroselect.flat import Layout, Span, Weights
 from heteroselect.messages import Upload
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.round import Server, play_round
+from heteroselect.round import play_round
 from heteroselect.score import Scores
+from heteroselect.server import Server
 from heteroselect.streams import Streams
 from heteroselect.trail import Trail
 from heteroselect.world import Clock, DrawnWorld, Environment

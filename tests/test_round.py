@@ -22,10 +22,11 @@ from heteroselect.messages import Order, Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.round import Server, play_round
+from heteroselect.round import play_round
 from heteroselect.runs.experiment import environment_of
 from heteroselect.score import Informativeness, Scores
 from heteroselect.score.parts import cosines
+from heteroselect.server import Server
 from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.pool import Pool

@@ -47,6 +47,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
     "memory": compress.MEMORIES,
     "compress": compress.COMPRESSORS,
     "values": compress.VALUES,
+    "wait": (aggregate.WaitForAll, aggregate.Buffer),
     "weigh": (
         aggregate.ByData,
         aggregate.Equal,

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from types import FunctionType
-from typing import Any, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
-from heteroselect.aggregate import ByData, Calibration, Mean, NoAverage, Screen, ServerSGD
+from heteroselect.aggregate import ByData, Calibration, Mean, NoAverage, Screen, ServerSGD, WaitForAll
+from heteroselect.aggregate.wait import unfit
 from heteroselect.allocate import All, Allocation
 from heteroselect.arrays import Counts, Reals
 from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update, WholeModel, promises
@@ -124,6 +125,20 @@ class ValueCoding(Protocol):
     def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update: ...
 
 
+class Wait(Protocol):
+    """When does the server step? After `size` answers, with `concurrency` clients at work (0: as many as are selected);
+    a `size` of 0 is a round, in which the cohort is waited for. `discount` says how much an answer counts that comes so
+    many steps after its start, and `mixes` whether updates or the models that they lead to are taken in."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def concurrency(self) -> int: ...
+    @property
+    def mixes(self) -> Literal["updates", "models"]: ...
+    def discount(self, staleness: Counts) -> Reals: ...
+
+
 class Weigher(Protocol):
     """How much does each update count?"""
 
@@ -179,6 +194,7 @@ class Method:
     memory: Memory = NoMemory()
     compress: Compressor = Everything()
     values: ValueCoding = Float32()
+    wait: Wait = WaitForAll()
     weigh: Weigher = ByData()
     aggregate: Aggregator = Mean()
     server: ServerStep = ServerSGD()
@@ -261,6 +277,8 @@ def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
         if reason:  # a text alone is about settings, which no other part would mend
             other, text = reason if isinstance(reason, Misfit) else (role, reason)
             yield Conflict(role, other, f"{kinds[role]} {text}")
+    if reason := unfit(parts):
+        yield Conflict("wait", "wait", f"{kinds['wait']} {reason}")
     compress, kind = parts["compress"], kinds["compress"]
     if getattr(parts["memory"], "keeps", False) and not promises(compress, "takes_memory"):
         why = "its error does not shrink with what is sent, so that a memory of it would grow without end"

@@ -2,6 +2,7 @@
 the way, and what the server accepts."""
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from heteroselect.score.sketch import sketch
 from heteroselect.select import Cohort
 from heteroselect.streams import Streams
 from heteroselect.world import Environment, Event, gone
-from heteroselect.world.clock import CHARGES, Spent
+from heteroselect.world.clock import CHARGES, Charge, Spent
 from heteroselect.world.ledger import Messages
 
 
@@ -31,7 +32,7 @@ class Arrived:
     sent: Messages
     seconds: float
     events: list[Event]
-    other_clocks: dict[str, float]
+    other_clocks: dict[Charge, float]
     """How long the server would have waited under each way of charging."""
     spent: Spent
     """What the seconds of each selected client went into."""
@@ -73,21 +74,56 @@ def receive(
 
     Nothing in a payload can reach the model before it has passed here. `history` is what the screen remembers.
     """
-    faults, ids = environment.faults, [int(k) for k in sent.selected]
-    struck = faults.strike(list(uploads.values()), t, streams)
+    faults = environment.faults
     start = now + environment.clock.scoring(sent, conditions, method.score.batches, now)
     spent = environment.clock.spent(sent, conditions, passes, start)
     answers = spent.total
-    left = gone(answers, sent.selected, conditions, start)
-    fate = [_fate(k, k in uploads, away, d > 0, struck) for k, away, d in zip(ids, left, sent.densities, strict=True)]
-    others: dict[str, float] = {}
+    fate = fates(t, start, uploads, sent, answers, conditions, environment, streams)
+    others: dict[Charge, float] = {}
     for charge in CHARGES:
         clock = replace(environment.clock, charge=charge)
         begin = now + clock.scoring(sent, conditions, method.score.batches, now)
         others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate, enough)[1]
     in_time, seconds, answers = faults.wait(answers, fate, enough)
+    arrived = accept(t, uploads, sent, fate, in_time, spent, method, environment, streams, history)
+    took = dict(zip(sent.selected.tolist(), answers.tolist(), strict=True))
+    return replace(arrived, took=took, seconds=seconds, other_clocks=others)
+
+
+def fates(
+    t: int,
+    start: float,
+    uploads: Mapping[int, Upload],
+    sent: Messages,
+    answers: Reals,
+    conditions: Conditions,
+    environment: Environment,
+    streams: Streams,
+) -> list[str | None]:
+    """What happens to the answer of each client on its way, which begins at `start` and takes so many seconds; None:
+    nothing does."""
+    struck = environment.faults.strike(list(uploads.values()), t, streams)
+    left = gone(answers, sent.selected, conditions, start)
+    each = zip(sent.selected.tolist(), left, sent.densities, strict=True)
+    return [_fate(k, k in uploads, away, density > 0, struck) for k, away, density in each]
+
+
+def accept(
+    t: int,
+    uploads: Mapping[int, Upload],
+    sent: Messages,
+    fate: Sequence[str | None],
+    in_time: Sequence[bool],
+    spent: Spent,
+    method: Method,
+    environment: Environment,
+    streams: Streams,
+    history: Reals | None = None,
+) -> Arrived:
+    """Damage what is to be damaged, decode what is in time, and screen it; the seconds are the caller's to say."""
+    faults, ids = environment.faults, sent.selected.tolist()
     codecs = table_with(getattr(method.compress, "codec", None))
-    payloads, updates, events, decoding = [0] * len(ids), {}, [], dict[int, float]()
+    payloads, updates, events, decoding = [0] * len(ids), dict[int, Update](), list[Event](), dict[int, float]()
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
         if kind == "missing":
             events.append(Event(client, "missing"))
@@ -114,10 +150,9 @@ def receive(
     for client in sorted(method.screen.refused(updates, history)):
         del updates[client]
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
-    took = dict(zip(ids, answers.tolist(), strict=True))
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
-    return Arrived(updates, took, over_the_air, seconds, events, others, spent, decoding)
+    return Arrived(updates, {}, over_the_air, 0.0, events, {}, spent, decoding)
 
 
 def sends_too_much(update: Update, density: float, method: Method) -> bool:

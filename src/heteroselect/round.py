@@ -7,12 +7,10 @@ the world's, and every decision is the method's. A round changes nothing: it ret
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from heteroselect.allocate import Allocation
 from heteroselect.arrays import Counts, Reals
@@ -23,7 +21,7 @@ from heteroselect.compress.update import Values
 from heteroselect.compress.wire import table_with
 from heteroselect.conditions import Coder, Conditions
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import Layout, Weights
+from heteroselect.flat import Weights
 from heteroselect.messages import Calibrate, Order, Question, Upload
 from heteroselect.method import Method, Wanting, naming, needs_of
 from heteroselect.moment import Moment
@@ -31,94 +29,17 @@ from heteroselect.population import Population
 from heteroselect.receive import Arrived, choose, receive, remembered
 from heteroselect.score import Scores
 from heteroselect.select import SendAll
+from heteroselect.server import Clients, Played, Record, Remote, Server
 from heteroselect.shown import point, shown
-from heteroselect.state import Kept, State, flat
+from heteroselect.state import Kept, flat
 from heteroselect.streams import Streams
 from heteroselect.train import Turn, TwoSided
 from heteroselect.world import Environment, Event, refuse_bad_conditions
-from heteroselect.world.clock import CHARGES
-from heteroselect.world.ledger import Bytes, Calibrated, Messages
+from heteroselect.world.ledger import Calibrated, Messages
 from heteroselect.world.note import world_note
 
 ASKED = ("label", "variance")
 """Numbers of a report that a part asked for; those that come with every update are part of it."""
-
-
-class Clients(Protocol):
-    """Where clients run. It carries messages: losses come in the order of the questions, uploads in any order, and of
-    some clients perhaps none. `shared` goes down with the model. `collect` asks some of those who were told to hold
-    their update for it; `settle` tells the clients named whether their upload was used, and leaves all others as they
-    are."""
-
-    @property
-    def layout(self) -> Layout: ...
-    def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]: ...
-    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]: ...
-    def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]: ...
-    def settle(self, used: Mapping[int, bool]) -> None: ...
-    def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]: ...
-
-
-@runtime_checkable
-class Remote(Protocol):
-    """Clients whose messages can go wrong on their way. `troubles` are those since it was asked last; `decoded` is told
-    how many seconds each upload took."""
-
-    def troubles(self) -> list[Event]: ...
-    def decoded(self, seconds: Mapping[int, float]) -> None: ...
-
-
-@dataclass(frozen=True)
-class Server:
-    """All that the server carries from round to round: the model, what it knows of the clients, what its parts keep
-    (by role), the round it is after, and the simulated second."""
-
-    weights: Weights
-    population: Population
-    state: State = field(default_factory=dict)
-    round: int = 0
-    now: float = 0.0
-
-    def of(self, role: str) -> Kept:
-        """What the part of this role keeps."""
-        return self.state.get(role, {})
-
-
-@dataclass(frozen=True)
-class Record:
-    """What a round was: who took part, how much each sent, how much it counted, and what came of it."""
-
-    round: int
-    accuracy: float | None
-    loss_mean: float | None
-    selected: list[int]
-    scores: list[float]
-    densities: list[float]
-    weights: list[float]
-    bandwidth_mbps: list[float]
-    seconds: float
-    seconds_by_charge: dict[str, float]
-    bytes: Bytes
-    tau: float | None
-    theta: float
-    beta: float
-    learning_rate: float
-    memory_norm: float | None
-    score_parts: dict[str, float]
-    events: list[Event]
-    world: dict[str, Any] = field(default_factory=dict)
-    """Who was there, how fast everybody was, and where the seconds went (`world_note`)."""
-
-
-@dataclass(frozen=True)
-class Played:
-    """A round that has been computed and not yet taken over: the server afterwards, the record, which uploads were
-    used, and the updates that the server is to remember."""
-
-    server: Server
-    record: Record
-    used: dict[int, bool]
-    received: dict[int, Update]
 
 
 @dataclass(frozen=True)
@@ -132,6 +53,8 @@ class Round:
     environment: Environment
     streams: Streams
     selected: int
+    draw: int = 0
+    """How many have been drawn before in this round, where clients start one by one."""
 
     @property
     def number(self) -> int:
@@ -234,7 +157,7 @@ def select_and_allocate(this: Round, seen: Seen) -> Plan:
         scores.ids,
         population.only(scores.ids),
         size=min(this.selected, len(scores.ids)),
-        rng=this.streams.numpy("selection", round=this.number),
+        rng=this.streams.numpy("selection", round=this.number, client=this.draw),
         # a rule that does not need the links does not get to see them
         conditions=seen.conditions.only(scores.ids) if "links" in needs_of(method.select) else None,
         state=server.of("select"),
@@ -263,12 +186,18 @@ def select_and_allocate(this: Round, seen: Seen) -> Plan:
 @dataclass(frozen=True)
 class Answers:
     """What came back: the uploads, the cohort (with what each stands for, where it was selected again), how much each
-    was to send in the end, and what arrived of it."""
+    was to send in the end and over which link (bit/s), how many steps the model has made since each started, what
+    arrived, and which clients have got the model of this round."""
 
     uploads: dict[int, Upload]
     cohort: Cohort
     densities: Reals
+    up: Reals
+    staleness: Counts
     arrived: Arrived
+    fetched: Counts
+    mixed: Mapping[int, Update] = field(default_factory=dict)
+    """What is aggregated of some updates instead of them."""
 
 
 def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
@@ -280,33 +209,21 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
     if isinstance(method.compress, Guided):
         densities = densities * method.compress.share(server.of("compress"))
     # of everybody who trained, whoever of them is chosen to send
-    reports = sum(name.startswith(ASKED) for upload in uploads.values() for name in upload.report)
+    reports = asked_for(uploads)
     if not isinstance(method.choose, SendAll):
         rng, reports = this.streams.numpy("choice", round=this.number), reports + len(ids)
         cohort, chosen = choose(cohort, uploads, seen.population.sizes, method.choose, this.selected, rng)
         densities = np.where(np.isin(ids, chosen), densities, 0.0)
         uploads, more = answered(this, this.clients.collect(this.model, chosen))
         events = events + more
-    sent = Messages(
-        size=this.clients.layout.size,
-        model=server.weights.nbytes,
-        asked=seen.asked,
-        selected=ids,
-        densities=densities,
-        payloads=[len(uploads[int(k)].payload) if int(k) in uploads else 0 for k in ids],
-        shared=sum(array.nbytes for array in shared.values()),
-        reports=reports,
-        probe=np.where(densities < 1, 0.0 if plan.allocation.warmup else method.probe, 0.0),
-        downloads=this.model.downloads,
-    )
-    passes = np.array([method.passes * order.steps for order in plan.orders])
+    sent = messages(this, seen, plan, densities, uploads, shared, reports)
     arrived = receive(
         this.number,
         seen.now,
         uploads,
         sent,
         seen.conditions,
-        passes,
+        passes(plan, method),
         method,
         this.environment,
         this.streams,
@@ -315,7 +232,38 @@ def train_and_receive(this: Round, seen: Seen, plan: Plan) -> Answers:
         enough=cohort.enough if isinstance(method.choose, SendAll) else 0,
     )
     arrived = replace(arrived, events=seen.events + events + arrived.events)
-    return Answers(uploads, cohort, densities, arrived)
+    missing = [event.client for event in arrived.events if event.kind == "missing"]
+    # of a client that did not answer nobody knows whether it got the model
+    there = np.union1d(seen.asked, np.setdiff1d(ids, missing))
+    return Answers(uploads, cohort, densities, seen.conditions.up[ids], np.zeros(len(ids), np.int64), arrived, there)
+
+
+def asked_for(uploads: Mapping[int, Upload]) -> int:
+    """How many of the numbers that were reported a part had asked for."""
+    return sum(name.startswith(ASKED) for upload in uploads.values() for name in upload.report)
+
+
+def messages(
+    this: Round, seen: Seen, plan: Plan, densities: Reals, uploads: dict[int, Upload], shared: Kept, reports: int
+) -> Messages:
+    """All that is sent for a plan; `reports` are numbers that go up before the updates."""
+    return Messages(
+        size=this.clients.layout.size,
+        model=this.server.weights.nbytes,
+        asked=seen.asked,
+        selected=plan.cohort.ids,
+        densities=densities,
+        payloads=[len(uploads[int(k)].payload) if int(k) in uploads else 0 for k in plan.cohort.ids],
+        shared=sum(array.nbytes for array in shared.values()),
+        reports=reports,
+        probe=np.where(densities < 1, 0.0 if plan.allocation.warmup else this.method.probe, 0.0),
+        downloads=this.model.downloads,
+    )
+
+
+def passes(plan: Plan, method: Method) -> Reals:
+    """Passes over a batch that each client is ordered."""
+    return np.array([method.passes * order.steps for order in plan.orders])
 
 
 def answered(this: Round, uploads: Sequence[Upload]) -> tuple[dict[int, Upload], list[Event]]:
@@ -355,12 +303,15 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
     weights = np.zeros(len(ids))
     with naming("weigh"):
         weights[places] = method.weigh.weights(plan.score[places], answers.cohort.only(places), seen.population)
+    with naming("wait"):
+        weights[places] *= method.wait.discount(answers.staleness[places])
     lengths = method.screen.remember(server.of("screen").get("lengths"), updates)
     state: dict[str, Kept] = {**server.state, "select": plan.cohort.state, "screen": {"lengths": lengths}}
     model, mean, step = server.weights, None, None
     if len(places):
         size = this.clients.layout.size
-        mean = method.aggregate.aggregate([updates[int(k)] for k in ids[places]], weights[places], size)
+        mixed = [answers.mixed.get(int(k), updates[int(k)]) for k in ids[places]]
+        mean = method.aggregate.aggregate(mixed, weights[places], size)
         if isinstance(method.compress, Guided):
             rng, tensors = this.streams.numpy("guide", round=this.number), this.clients.layout.tensors
             before, vector = server.of("compress"), model.vector.numpy()
@@ -370,7 +321,7 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
             turn = Turn(method.rate.eta(this.moment), method.train.steps, len(places), len(seen.population))
             state["train"], more = method.train.follow(server.of("train"), mean, turn)
             step = step if more is None else step + more
-    state["down"], step = send_down(this, seen, plan, answers, step)
+    state["down"], step = send_down(this, answers.fetched, step)
     if step is not None:
         model = Weights(model.vector + torch.from_numpy(step), model.buffers)
     who = ids[np.sort(places)]
@@ -380,12 +331,10 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
     return Result(model, state, mean, weights, calibrated + more_calibrated)
 
 
-def send_down(this: Round, seen: Seen, plan: Plan, answers: Answers, step: Values | None) -> tuple[Kept, Values | None]:
-    """Code the server's step for its way down: who has got the model of this round and what else the role keeps, and
-    the step as clients will decode it. Of a client that did not answer nobody knows whether it got the model."""
+def send_down(this: Round, there: Counts, step: Values | None) -> tuple[Kept, Values | None]:
+    """Code the server's step for its way down: who has got the model of this round (`there`) and what else the role
+    keeps, and the step as clients will decode it."""
     method, rng = this.method, this.streams.numpy("down", round=this.number)
-    missing = [event.client for event in answers.arrived.events if event.kind == "missing"]
-    there = np.union1d(seen.asked, np.setdiff1d(plan.cohort.ids, missing))
     kept = fetched(this, this.server.of("down"), there, this.server.round)
     with naming("down"):
         return method.down.code(kept, step, this.clients.layout.layer_ends, rng)
@@ -397,14 +346,17 @@ def fetched(this: Round, kept: Kept, ids: Counts, round: int) -> Kept:
         return this.method.down.fetched(kept, ids, round, len(this.server.population))
 
 
-def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Result) -> Played:
-    """The record, and what the server knows afterwards."""
+def conclude(
+    this: Round, seen: Seen, plan: Plan, answers: Answers, result: Result, *, started: Counts | None = None
+) -> Played:
+    """The record, and what the server knows afterwards. Those selected were `started`, where these are others than
+    answered."""
     method, server, ids, arrived, t = this.method, this.server, plan.cohort.ids, answers.arrived, this.number
     clock, uploads, losses = this.environment.clock, answers.uploads, seen.population.losses
     sent = replace(arrived.sent, calibrated=result.calibrated)
     waited, by_charge = seen.now - server.now, dict[str, float]()
-    for charge in CHARGES:
-        other, training = replace(clock, charge=charge), arrived.other_clocks[charge]
+    for charge, training in arrived.other_clocks.items():
+        other = replace(clock, charge=charge)
         beside = other.beside(sent, seen.conditions, method.score.batches, seen.now, training)
         by_charge[charge] = waited + (training + beside)
     kept = [upload.report["memory"] for upload in uploads.values() if "memory" in upload.report]
@@ -416,7 +368,7 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         scores=plan.score.tolist(),
         densities=answers.densities.tolist(),
         weights=result.weights.tolist(),
-        bandwidth_mbps=(seen.conditions.up[ids] / 1e6).tolist(),
+        bandwidth_mbps=(answers.up / 1e6).tolist(),
         seconds=by_charge[clock.charge],
         seconds_by_charge=by_charge,
         bytes=sent.bytes(),
@@ -452,7 +404,8 @@ def conclude(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
             state[role] = part.learn(state.get(role, {}), outcome)
     reports = {k: {**uploads[k].report, "seconds": arrived.took[k], "round": float(t)} for k in arrived.updates}
     nobody = np.full(len(losses), np.nan)  # losses are of one model, and that has just changed
-    population = replace(seen.population, losses=nobody).selected(ids, t).reported_by(reports)
+    selected = ids if started is None else started
+    population = replace(seen.population, losses=nobody).selected(selected, t).reported_by(reports)
     after = Server(
         result.model, population, {r: one for r, one in state.items() if one}, t, server.now + record.seconds
     )
@@ -482,17 +435,25 @@ def with_troubles(arrived: Arrived, clients: Clients) -> list[Event]:
 
 def wait_for_clients(this: Round, losses: Callable[[], Reals]) -> tuple[Conditions, float]:
     """What clients have to work with, at the first moment from now on at which anybody is there; and that moment."""
-    method, environment, now = this.method, this.environment, this.server.now
-    while True:
-        clients = len(this.server.population)
-        found = environment.world.conditions(this.number, now, clients, losses, this.streams)
-        refuse_bad_conditions(found, clients)
-        if found.available.any():
-            break
-        if not now < found.changes < np.inf:
-            raise HeteroSelectError(f"world: nobody is available at second {now:g}, and nobody comes later.")
-        now = found.changes
-    conditions = replace(
+    now = this.server.now
+    while not (found := conditions_at(this, now, losses)).available.any():
+        now = when_somebody_comes(found, now)
+    return found, now
+
+
+def when_somebody_comes(found: Conditions, now: float) -> float:
+    """The next simulated second at which it is worth looking again; nobody was there `now`."""
+    if not now < found.changes < np.inf:
+        raise HeteroSelectError(f"world: nobody is available at second {now:g}, and nobody comes later.")
+    return found.changes
+
+
+def conditions_at(this: Round, now: float, losses: Callable[[], Reals]) -> Conditions:
+    """What all clients have to work with at a simulated second, with what the method makes of it."""
+    method, environment, clients = this.method, this.environment, len(this.server.population)
+    found = environment.world.conditions(this.number, now, clients, losses, this.streams)
+    refuse_bad_conditions(found, clients)
+    return replace(
         found,
         passes=method.passes * method.train.steps,
         size=this.clients.layout.size,
@@ -500,7 +461,6 @@ def wait_for_clients(this: Round, losses: Callable[[], Reals]) -> tuple[Conditio
         budget_seconds=environment.budget_seconds,
         coder=method.compress if isinstance(method.compress, Coder) else None,
     )
-    return conditions, now
 
 
 def ask_losses(this: Round, asked: Counts) -> Reals:

@@ -11,12 +11,14 @@ import pytest
 from heteroselect import Method, methods
 from heteroselect.method import NEEDS
 from heteroselect.moment import Moment
-from heteroselect.round import Played, Server, play_round
+from heteroselect.round import play_round
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import simulated
 from heteroselect.runs.progress import Progress
+from heteroselect.server import Played, Server
 from heteroselect.settings.config import load
 from heteroselect.state import by_role, flat
+from heteroselect.step import play_step
 
 CLIENTS, SELECTED, ROUNDS = 6, 3, 3
 
@@ -62,7 +64,8 @@ def played(method: Method, before: Server | None = None, rounds: int = ROUNDS) -
     progress.server = before or progress.server
     with simulated(made, progress, threads=1) as engine:
         for t in range(progress.server.round + 1, rounds + 1):
-            one = play_round(
+            play = play_step if method.wait.size else play_round
+            one = play(
                 Moment(t, ROUNDS),
                 progress.server,
                 made.method,

@@ -52,6 +52,8 @@ ISSUED = [
     "fedyogi",
     "fedavgm",
     "fedacg",
+    "fedbuff",
+    "fedasync",
     "lean",
     "fedavg-lean-recipe",
     "heteroselect2",

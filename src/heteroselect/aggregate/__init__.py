@@ -11,10 +11,12 @@ from heteroselect.aggregate.overlap import Overlap
 from heteroselect.aggregate.robust import GeometricMedian, Median, MultiKrum, TrimmedMean
 from heteroselect.aggregate.screen import Screen
 from heteroselect.aggregate.variance import ByVariance
+from heteroselect.aggregate.wait import Buffer, WaitForAll
 from heteroselect.aggregate.weights import ByData, ByScore, ByShare, Equal, Inverse, OneOfAll
 
 __all__ = [
     "Adaptive",
+    "Buffer",
     "ByData",
     "ByScore",
     "ByShare",
@@ -39,4 +41,5 @@ __all__ = [
     "ServerSGD",
     "TailAverage",
     "TrimmedMean",
+    "WaitForAll",
 ]

@@ -80,6 +80,7 @@ class ByShare:
     """What the selection says that each client stands for; the sum is the selection's too."""
 
     kind: ClassVar[str] = "share"
+    by_cohort: ClassVar[bool] = True
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""

@@ -27,6 +27,7 @@ class Deadline:
     slowest device alone decides about T, the highest densities are lowered to one level that meets `average`."""
 
     kind: ClassVar[str] = "deadline"
+    by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
     brings: ClassVar[Brings] = UNBIASED
     prefers: ClassVar[Prefers] = {"compress": "unbiased"}

@@ -26,6 +26,7 @@ class FedBand:
     others share what is left of the budget in proportion to their deviations."""
 
     kind: ClassVar[str] = "fedband"
+    by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
     brings: ClassVar[Brings] = SPARSE
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")

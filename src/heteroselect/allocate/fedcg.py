@@ -30,6 +30,7 @@ class FedCG:
     the densities is `average`, and slow links are spared at the expense of fast ones."""
 
     kind: ClassVar[str] = "fedcg"
+    by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"reports"})
     brings: ClassVar[Brings] = {**SPARSE, "select": {"kind": "fedcg"}}
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")

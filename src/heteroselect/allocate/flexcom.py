@@ -25,6 +25,7 @@ class FlexCom:
     """Each client's density by its data, the length of its last update and its link."""
 
     kind: ClassVar[str] = "flexcom"
+    by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"reports"})
     brings: ClassVar[Brings] = {**SPARSE, "memory": {"kind": "error", "decay": "static", "static": 1.0}}
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")

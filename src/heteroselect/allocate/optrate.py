@@ -30,6 +30,7 @@ class OptRate:
     """
 
     kind: ClassVar[str] = "optrate"
+    by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"reports"})
     brings: ClassVar[Brings] = SPARSE
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")

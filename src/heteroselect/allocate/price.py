@@ -27,6 +27,7 @@ class Price:
     """Densities for the two prices. Only their ratio to a client's variance matters: with λ = μ = 0 all is sent."""
 
     kind: ClassVar[str] = "price"
+    by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
     brings: ClassVar[Brings] = UNBIASED
 

@@ -12,7 +12,7 @@ from heteroselect.cli.terminal import note, own_files, print_result, say, termin
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.flower import require_flower
-from heteroselect.flower.plan import Plan, new_token
+from heteroselect.flower.plan import Plan, new_token, refuse_steps
 from heteroselect.runs.fingerprint import FILES
 from heteroselect.runs.folder import CONFIG, RunFolder, finished, made, numbered, refuse_links
 from heteroselect.settings import Config
@@ -122,6 +122,7 @@ def _config(
         usual = load(preset, method=method, changes=plain).config.selected
         changes["selected"] = max(1, min(usual, int(changes["clients"])))
     loaded = load(preset, method=method, changes=changes)
+    refuse_steps(loaded.method)
     for text in loaded.brought:
         say(text)
     return loaded.config, own

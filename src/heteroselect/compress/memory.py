@@ -84,6 +84,7 @@ class EF21:
     """
 
     kind: ClassVar[str] = "ef21"
+    by_cohort: ClassVar[bool] = True  # a discount of stale answers would part the server's sum from the memories
     keeps: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"weigh": {"kind": "everybody"}, "server": {"kind": "running"}}
     requires: ClassVar[Requires] = {"weigh": ("everybody",), "server": ("running",), "aggregate": ("mean",)}

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import parse_json, write_whole
+from heteroselect.method import Method, kind_of
 from heteroselect.runs.folder import FLOWER, for_people
 from heteroselect.settings.config import Loaded, load
 
@@ -56,6 +57,15 @@ class Plan:
     def load(self, config: Path | Mapping[str, Any]) -> Loaded:
         """The settings of the run, with the user's own code; it must be as it was when the run began."""
         return load(config, method=self.method or None, changes=self.parts)
+
+
+def refuse_steps(method: Method) -> None:
+    """Only whole rounds are carried over Flower."""
+    if method.wait.size:
+        raise HeteroSelectError(
+            f"method.wait.kind: {kind_of(method.wait)} is for the simulator; allowed on Flower is all, which waits for "
+            "the cohort."
+        )
 
 
 def new_token() -> str:

@@ -23,13 +23,14 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.flower.engine import FlowerEngine
 from heteroselect.flower.own import SETTINGS
-from heteroselect.flower.plan import new_token
+from heteroselect.flower.plan import new_token, refuse_steps
 from heteroselect.flower.post import GridPost, Post
 from heteroselect.method import Method
 from heteroselect.moment import Moment
 from heteroselect.population import Population
-from heteroselect.round import Played, Record, Server, play_round
+from heteroselect.round import play_round
 from heteroselect.runs.experiment import environment_of
+from heteroselect.server import Played, Record, Server
 from heteroselect.settings import Config
 from heteroselect.settings.config import load
 from heteroselect.shown import shown
@@ -63,6 +64,7 @@ class HeteroSelectStrategy(Strategy):
         given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
         loaded = load({}, method=method, changes={**given, **(settings or {})})
         self.config, self.method, self.streams = loaded.config, loaded.method, Streams(loaded.config.seed)
+        refuse_steps(self.method)
         if not isinstance(self.method.down, WholeModel):
             raise HeteroSelectError("method.down.kind: allowed in a HeteroSelectStrategy is model alone.")
         self.model = FlatModel(model if isinstance(model, nn.Module) else model())

@@ -34,6 +34,7 @@ ROLES = {
     "memory": "what does a client keep of what it did not send?",
     "compress": "what of an update is sent?",
     "values": "what is a kept value sent as?",
+    "wait": "when does the server step?",
     "weigh": "how much does each update count?",
     "aggregate": "how do single updates become one?",
     "server": "what is added to the model?",

@@ -35,8 +35,8 @@ from heteroselect.flat import FlatModel, Loss, Weights
 from heteroselect.flops import step_flops
 from heteroselect.method import Method, naming
 from heteroselect.population import Population
-from heteroselect.round import Server
 from heteroselect.runs.worlds import most_frequent, with_availability, world_of
+from heteroselect.server import Server
 from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded
 from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws

@@ -22,19 +22,21 @@ from heteroselect.evaluate import class_accuracies
 from heteroselect.flat import FlatModel, Weights
 from heteroselect.measure import Measure
 from heteroselect.moment import Moment
-from heteroselect.round import Clients, Record, play_round
+from heteroselect.round import play_round
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
 from heteroselect.runs.spread import spread
 from heteroselect.runs.store import clear
+from heteroselect.server import Clients, Record
 from heteroselect.settings import Config
 from heteroselect.settings.method import title
 from heteroselect.shown import shown
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.evaluator import Evaluator as TestSet
 from heteroselect.simulate.pool import Pool
+from heteroselect.step import play_step
 from heteroselect.version import __version__
 
 Line = dict[str, Any]
@@ -176,7 +178,8 @@ def _rounds(
     for t in range(len(lines) + 1, config.last_round + 1):
         if _reached(lines, experiment):
             break
-        played = play_round(
+        play_next = play_step if experiment.method.wait.size else play_round
+        played = play_next(
             Moment(t, config.rounds),
             progress.server,
             experiment.method,

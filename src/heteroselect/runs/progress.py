@@ -2,8 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,17 @@ import torch
 from heteroselect.compress import Update
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Weights
-from heteroselect.round import Server
+from heteroselect.messages import Order
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import RunFolder, rounds_sha256, whole_rounds
 from heteroselect.runs.store import DiskStore, Uploads, clear
+from heteroselect.server import Flight, Server
 from heteroselect.settings import SimulateSettings
 from heteroselect.state import Kept, by_role, flat
+from heteroselect.world.faults import KINDS as FAULTS
 
 STORE = "store"
 _UPLOAD = "upload."
@@ -162,7 +164,8 @@ def server_arrays(server: Server) -> Arrays:
     }
     arrays |= {f"report.{name}": values for name, values in population.reports.items()}
     arrays |= {f"buffer.{name}": buffer.numpy() for name, buffer in server.weights.buffers.items()}
-    return arrays | {f"state.{name}": array for name, array in flat(server.state).items()}
+    arrays |= {f"state.{name}": array for name, array in flat(server.state).items()}
+    return arrays | {f"flight.{name}": array for name, array in flight_arrays(server.flights).items()}
 
 
 def restored(server: Server, arrays: Arrays, round: int) -> Server:
@@ -181,4 +184,38 @@ def restored(server: Server, arrays: Arrays, round: int) -> Server:
         last_round=arrays["last_round"].copy(),
         reports=group("report."),
     )
-    return Server(weights, population, by_role(group("state.")), round, float(arrays["now"]))
+    flights = flights_of(group("flight."), weights)
+    return Server(weights, population, by_role(group("state.")), round, float(arrays["now"]), flights)
+
+
+def flight_arrays(flights: Sequence[Flight]) -> Arrays:
+    """Those at work as named arrays: one column per number, and every model that one of them started from once. Their
+    uploads are not among them: they follow from order, model and what the client keeps."""
+    if not flights:
+        return {}
+    orders = {name: np.array([getattr(one.order, name) for one in flights]) for name in _ORDER}
+    own = {name: np.array([getattr(one, name) for one in flights]) for name in _OWN}
+    fates = {"fate": np.array([_FATES.index(one.fate) for one in flights])}
+    arrays = {**orders, **own, **fates}
+    for one in flights:
+        arrays[f"model.{one.order.round}"] = one.model.vector.numpy()
+        arrays |= {f"buffer.{one.order.round}.{name}": b.numpy() for name, b in one.model.buffers.items()}
+    return arrays
+
+
+def flights_of(arrays: Arrays, like: Weights) -> tuple[Flight, ...]:
+    """The other way round; their clients have yet to train again."""
+    found, models = [], dict[int, Weights]()
+    for place in range(len(arrays.get("client", ()))):
+        order = Order(**{name: arrays[name][place].item() for name in _ORDER})
+        if order.round not in models:
+            buffers = {name: torch.from_numpy(arrays[f"buffer.{order.round}.{name}"]) for name in like.buffers}
+            models[order.round] = Weights(torch.from_numpy(arrays[f"model.{order.round}"]), buffers)
+        own = {name: arrays[name][place].item() for name in _OWN}
+        found.append(Flight(order, models[order.round], **own, fate=_FATES[int(arrays["fate"][place])]))
+    return tuple(found)
+
+
+_ORDER = tuple(one.name for one in fields(Order))
+_OWN = ("start", "seconds", "dropped", "link", "down", "compute", "up", "inclusion", "theta")
+_FATES = ("", *FAULTS)

@@ -112,7 +112,8 @@ def rewrite(path: Path, out: Path, charge: str) -> None:
         folder.finish({**summary, "seconds_to_target": found.seconds_to_target}, load_file(path / MODEL))
 
 
-_BY_LINKS = {("allocate", "flexcom"), ("allocate", "fedcg")}  # allocators are always given the links
+# allocators are always given the links, and who is done first hangs on them
+_BY_LINKS = {("allocate", "flexcom"), ("allocate", "fedcg"), ("wait", "buffer")}
 
 
 def _seconds(lines: Sequence[Line], charge: str) -> float:

@@ -23,6 +23,7 @@ class FedCS:
     """
 
     kind: ClassVar[str] = "fedcs"
+    by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
 
     deadline: float = setting(0.0, "seconds that the round may take (the paper: 180); 0 takes the `quantile`", ge=0)

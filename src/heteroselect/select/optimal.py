@@ -27,6 +27,7 @@ class OptimalSampling:
     """The cohort may be of any size, and empty."""
 
     kind: ClassVar[str] = "optimal-client-sampling"
+    by_cohort: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"select": {"kind": "pool"}, "weigh": {"kind": "share"}}
 
     rule: Literal["exact", "aocs"] = setting(

@@ -28,6 +28,7 @@ class Everybody:
     """All candidates, in the order of their numbers; for methods that select after training."""
 
     kind: ClassVar[str] = "everybody"
+    by_cohort: ClassVar[bool] = True
 
     def select(self, scores: Reals, here: Situation) -> Cohort:
         return here.cohort(np.arange(len(here.ids)))
@@ -39,6 +40,7 @@ class Pool:
     after training, in which only a part of the pool sends."""
 
     kind: ClassVar[str] = "pool"
+    by_cohort: ClassVar[bool] = True
 
     pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
 

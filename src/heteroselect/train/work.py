@@ -24,6 +24,7 @@ class DeviceSteps:
     4H. Slow devices are then not waited for, and learn less; H for everybody where a step takes no time."""
 
     kind: ClassVar[str] = "device"
+    by_cohort: ClassVar[bool] = True
 
     def of(self, steps: int, step_seconds: Reals) -> Counts:
         """

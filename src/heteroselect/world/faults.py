@@ -105,3 +105,14 @@ class Faults:
         if not in_time.all():
             until = max(until, deadline)
         return in_time.tolist(), until, seconds
+
+    def each(self, expected: Reals, struck: Sequence[str | None]) -> tuple[Reals, list[bool]]:
+        """How many seconds until each answer is there or is given up, where nobody waits for another, and whether it is
+        dropped. A late answer just comes late, unless there is a deadline after which it is dropped; a missing one is
+        given up then, or when it was expected."""
+        factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
+        here, seconds = np.array([kind != "missing" for kind in struck], bool), expected * factor
+        if not self.deadline:
+            return seconds, [False] * len(seconds)
+        dropped = here & (seconds > self.deadline) & (self.late_rule == "drop")
+        return np.where(dropped | ~here, self.deadline, seconds), dropped.tolist()

@@ -1,0 +1,32 @@
+"""FedBuff and FedAsync: the server does not wait for a cohort, and stale answers count for less.
+
+FedBuff steps after every k answers with what they learnt; FedAsync after each one, by mixing the model that it leads to
+into its own at the rate α·(1 + τ)^−a. Both keep as many clients at work as a round would select.
+"""
+
+from heteroselect.aggregate import Buffer, Equal, ServerSGD
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+from heteroselect.train import SGD
+
+ENTRIES = (
+    Entry(
+        Method("fedbuff", wait=Buffer(), weigh=Equal()),
+        summary="a step after every k answers, stale ones discounted; nobody waits for a cohort",
+        paper='Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, "Federated learning with buffered asynchronous aggregation", AISTATS 2022',
+        leaves_out="secure aggregation of the buffer and its differential privacy; k is 5 beside ten clients at work, "
+        "where the paper has 10 beside hundreds or more",
+    ),
+    Entry(
+        Method(
+            "fedasync",
+            train=SGD(proximal=0.005),
+            wait=Buffer(size=1, mixes="models"),
+            weigh=Equal(),
+            server=ServerSGD(rate=0.6),
+        ),
+        summary="a step after every answer: its model is mixed in, the less the staler it is",
+        paper='Xie, Koyejo, Gupta, "Asynchronous federated optimization", 2019',
+        leaves_out="the hinge and the constant discount, a largest staleness, and a mixing rate that falls during the run",
+    ),
+)
