@@ -99,6 +99,16 @@ def test_the_codec_sends_a_byte_per_value(mine: Path) -> None:
     assert found.bytes_up < 2.5 * coordinates
 
 
+def test_the_server_does_not_wait(mine: Path) -> None:
+    changes = {"method.wait.kind": f"{mine}:Hinge", "method.wait.size": 1, "method.wait.knee": 1}
+    found = heteroselect.run("mnist", method="fedbuff", settings=SMALL | {"rounds": 12} | changes)
+    counted = {weight for line in found.rounds for weight in line["weights"]}
+    assert 1.0 in counted
+    assert min(counted) <= 1 / 11
+    with pytest.raises(heteroselect.HeteroSelectError, match=r"not score informativeness"):
+        play(**changes)
+
+
 def test_the_world_waits_for_the_night(mine: Path) -> None:
     found = heteroselect.run("mnist", world=own.part(f"{mine}:Nights", "world"), settings=SMALL)
     assert all(

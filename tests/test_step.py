@@ -14,6 +14,7 @@ from heteroselect.compress.update import Update
 from heteroselect.compress.wire import encode
 from heteroselect.conditions import Conditions
 from heteroselect.flat import Layout, Span, Weights
+from heteroselect.flower.plan import refuse_steps
 from heteroselect.messages import Upload
 from heteroselect.method import Method
 from heteroselect.moment import Moment
@@ -361,6 +362,14 @@ def test_what_cannot_go_with_it_is_refused_in_one_sentence(changes, text):
     given = {"method.wait.kind": "buffer"} | {f"method.{key}": value for key, value in changes.items()}
     with pytest.raises(HeteroSelectError, match=text):
         load({}, method=method, changes=given)
+
+
+def test_flower_carries_whole_rounds_only():
+    refuse_steps(methods.get("fedavg"))
+    with pytest.raises(
+        HeteroSelectError, match=r"method\.wait\.kind: buffer is for the simulator; allowed on Flower is all"
+    ):
+        refuse_steps(methods.get("fedasync"))
 
 
 def test_a_selector_that_takes_too_many_is_refused():

@@ -1,0 +1,124 @@
+"""A server that does not wait, stopped and resumed: uploads in flight are part of a checkpoint."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from torch import nn
+
+import heteroselect
+from heteroselect.runs.folder import read_rounds, read_summary
+from run_folders import PowerError
+
+SMALL = {
+    **{"clients": 10, "selected": 4, "rounds": 9, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
+    **{"method.train.steps": 2, "method.wait.size": 3, "simulate.checkpoint_rounds": 1, "world.charge": "everything"},
+}
+SPARSE = {"method.compress.kind": "topk", "method.memory.kind": "error"}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "points.npz", x=rng.normal(size=(100, 4)).astype(np.float32), y=rng.integers(0, 2, 100))
+    return tmp_path
+
+
+def run(out: Path, *, after: int = 0, threads: int = 1, **arguments):
+    """A run that ends at once after so many steps, without a chance to tidy up; 0: a whole one."""
+
+    def watch(line: dict) -> None:
+        if line["round"] == after:
+            raise PowerError
+
+    return heteroselect.run("mnist", method="fedbuff", out=out, watch=watch, threads=threads, **arguments)
+
+
+def same(a: Path, b: Path) -> None:
+    """Everything but the wall time and the number of threads."""
+    assert read_rounds(a) == read_rounds(b)
+    first, second = read_summary(a), read_summary(b)
+    for summary in (first, second):
+        del summary["wall_seconds"], summary["environment"]
+    assert first == second
+    assert (a / "model.safetensors").read_bytes() == (b / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        (SPARSE, 1),
+        (SPARSE, 8),
+        ({"method.wait.size": 1, "method.wait.mixes": "models"}, 4),
+        ({"method.select.kind": "oort", "simulate.checkpoint_rounds": 2}, 5),
+        ({"method.select.kind": "divfl", "simulate.store": "disk"}, 3),
+        ({"method.down.kind": "steps"}, 6),
+        (SPARSE | {"world.faults.missing": 0.2, "world.faults.late": 0.2, "world.faults.nan": 0.1}, 5),
+        ({"world.attack.kind": "hidden", "world.attack.share": 0.3}, 2),
+    ],
+    ids=["first", "last", "models", "oort", "disk", "down", "faults", "attack"],
+)
+def test_stopped_at_any_step_it_goes_on_to_the_same_bits(here: Path, change: dict, after: int) -> None:
+    settings = SMALL | change
+    run(here / "a", settings=settings)
+    with pytest.raises(PowerError):
+        run(here / "b", settings=settings, after=after)
+    heteroselect.resume(here / "b", threads=2)
+    same(here / "a", here / "b")
+
+
+def test_batch_norm_statistics_of_the_models_in_flight_come_back(here: Path) -> None:
+    arguments = {"model": lambda: nn.Sequential(nn.Linear(4, 5), nn.BatchNorm1d(5), nn.Dropout(0.2), nn.Linear(5, 2))}
+    run(here / "a", settings=SMALL, **arguments)
+    with pytest.raises(PowerError):
+        run(here / "b", settings=SMALL, after=5, **arguments)
+    heteroselect.resume(here / "b", **arguments)
+    same(here / "a", here / "b")
+
+
+def test_ctrl_c_leaves_those_at_work_in_the_checkpoint_and_every_model_once(here: Path) -> None:
+    def press(line: dict) -> None:
+        if line["round"] == 6:
+            raise KeyboardInterrupt
+
+    run(here / "a", settings=SMALL)
+    with pytest.raises(heteroselect.Interrupted):
+        heteroselect.run("mnist", method="fedbuff", settings=SMALL, out=here / "b", watch=press)
+    arrays = load_file(here / "b" / "checkpoint" / "server-000006.safetensors")
+    rounds = arrays["flight.round"].tolist()
+    assert 1 <= len(rounds) <= 4
+    assert len(set(arrays["flight.client"].tolist())) == len(rounds)
+    assert {name for name in arrays if name.startswith("flight.model.")} == {f"flight.model.{t}" for t in rounds}
+    heteroselect.resume(here / "b")
+    same(here / "a", here / "b")
+
+
+def test_a_killed_process_goes_on_to_the_same_bits(here: Path) -> None:
+    """kill -9 in the middle of its steps, twice; each is resumed by a process of its own."""
+    settings = SMALL | SPARSE | {"rounds": 120, "method.train.steps": 40}
+    run(here / "a", settings=settings)
+    sets = [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    command = [sys.executable, "-m", "heteroselect"]
+    words = [*command, "run", "mnist", "--method", "fedbuff", "--quiet", "--out", "b", *sets]
+    log = here / "b" / "rounds.jsonl"
+    for steps in (20, 60):
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+        limit = time.monotonic() + 600
+        while not log.exists() or len(log.read_bytes().splitlines()) < steps:
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < limit
+            time.sleep(0.005)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL, "it was to be killed, not to end"
+        words = [*command, "resume", "b", "--quiet"]
+    last = subprocess.run(words, capture_output=True, text=True)
+    assert last.returncode == 0, last.stderr
+    same(here / "a", here / "b")
