@@ -1,5 +1,6 @@
 """Local training: by hand, and step for step against torch's own optimiser."""
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -136,6 +137,16 @@ def test_a_stronger_pull_never_leads_further_away_on_a_quadratic() -> None:
         lengths.append(float(model.vector.norm()))
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[-1] < 0.4 * lengths[0]
+
+
+def test_weight_decay_by_hand() -> None:
+    """A loss without a gradient: each step leaves 1 − ην of the weights, and the clip bounds ν‖w‖ as any gradient."""
+    for clip, left in ((0.0, 0.9**3), (0.1, 1 - 3 * 0.5 * 0.1 / math.sqrt(2))):
+        model = FlatModel(nn.Linear(2, 1, bias=False))
+        model.vector.fill_(1.0)
+        batches = lambda: (torch.zeros(1, 2), torch.zeros(1))  # noqa: E731
+        SGD(momentum=0.0, clip=clip, decay=0.2).run(model, Job(lambda out, _: out.sum(), batches, [0.5], 3))
+        assert model.vector.tolist() == pytest.approx([left, left], rel=1e-5)
 
 
 def test_it_reports_the_mean_loss_of_the_batches_seen() -> None:

@@ -28,6 +28,7 @@ def descend(
     momentum: float = 0.0,
     proximal: float = 0.0,
     clip: float = 0.0,
+    decay: float = 0.0,
     shift: Sequence[Values] | None = None,
 ) -> Trained:
     """Trains `model` in place, and returns what the batches' losses were. `shift` (one vector per row) is added to
@@ -51,7 +52,7 @@ def descend(
                 sums[1].addcmul_(model.gradient, model.gradient)
             if added is not None:
                 model.gradient.add_(added)
-            fused()(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum)
+            fused()(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum, decay)
     if each:  # of examples that are as many in each row; row by row, so that a matrix gives the bits of single models
         squares = torch.stack([row.mean() for row in squares]) if anchor.dim() > 1 else squares.mean()
     noise = None if sums is None else noise_of(*sums, job.steps)
@@ -101,11 +102,14 @@ def step(
     proximal: float,
     clip: float,
     momentum: float,
+    decay: float = 0.0,
 ) -> None:
-    """g ← clip(g + μ(w − w₀)); u ← ρu + g; w ← w − ηu. All in place, row by row where there are rows; `rates` has one
-    rate, or one per row."""
+    """g ← clip(g + μ(w − w₀) + νw); u ← ρu + g; w ← w − ηu. All in place, row by row where there are rows; `rates` has
+    one rate, or one per row."""
     if proximal != 0.0:
         gradient.add_(w - anchor, alpha=proximal)
+    if decay != 0.0:
+        gradient.add_(w, alpha=decay)
     if clip != 0.0:
         norm = torch.linalg.vector_norm(gradient, 2.0, [-1], True)
         # torch's own clip_grad_norm_ adds the same 1e-6

@@ -13,7 +13,7 @@ from heteroselect.train.solver import Job, Local, Trainable, Trained
 
 @dataclass(frozen=True)
 class SGD(Local):
-    """H steps on F_k(y) + μ/2·‖y − w‖². The clip bounds task plus proximal gradient."""
+    """H steps on F_k(y) + μ/2·‖y − w‖² + ν/2·‖y‖². The clip bounds the gradient of all three."""
 
     kind: ClassVar[str] = "sgd"
     rows: ClassVar[bool] = True
@@ -21,8 +21,9 @@ class SGD(Local):
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     proximal: float = setting(0.0, "μ, the pull to the global model (FedProx)", ge=0, tune=(0.001, 1, "log"))
     clip: float = setting(2.0, "norm bound of task plus proximal gradient; 0 does not clip", ge=0)
+    decay: float = setting(0.0, "ν, the pull to zero (weight decay)", ge=0)
 
     def run(self, model: Trainable, job: Job) -> Trained:
         from heteroselect.train.descent import descend
 
-        return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip)
+        return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip, decay=self.decay)
