@@ -67,7 +67,8 @@ def test_the_bits_are_those_of_training_one_by_one(monkeypatch, trained_together
 @pytest.mark.parametrize("model", [None, mlp])
 @pytest.mark.parametrize("method", ["oort", "heteroselect", "delta"])
 def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypatch, trained_together, method, model):
-    """To the bit: oort goes by them, and so does the paper's score where nobody is asked; delta goes by gradients."""
+    """To the bit: oort goes by them, and so does the paper's score where nobody is asked; delta goes by gradients, and
+    its losses decide nothing."""
     changes = {"rounds": 8, "method.train.steps": 10, "method.train.batch": 32}
     changes |= {"method.score.mode": "stale"} if method == "heteroselect" else {}
     changes |= {"method.select.variance": True} if method == "delta" else {}
@@ -78,7 +79,8 @@ def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypat
 
     def noting(self, weights, orders, shared):
         uploads = original(self, weights, orders, shared)
-        reports.append([dict(upload.report) for upload in uploads])
+        unused = {"loss", "rms"} if method == "delta" else set()
+        reports.append([{k: v for k, v in upload.report.items() if k not in unused} for upload in uploads])
         return uploads
 
     monkeypatch.setattr(engine.Simulator, "train", noting)
@@ -91,7 +93,8 @@ def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypat
     assert matrix.rounds == single.rounds
     if used == {0}:
         pytest.skip("this processor's kernels give other bits for a matrix, and it was rightly not used")
-    assert used == {6}
+    assert 0 not in used
+    assert 6 in used  # delta draws with replacement, and may have fewer
 
 
 class Moody(nn.Module):

@@ -49,7 +49,7 @@ def descend(
             total, squares = total + value, squares + single * single
             if sums is not None:
                 sums[0].add_(model.gradient)
-                sums[1].addcmul_(model.gradient, model.gradient)
+                sums[1].add_(model.gradient * model.gradient)
             if added is not None:
                 model.gradient.add_(added)
             fused()(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum, decay)

@@ -54,7 +54,7 @@ class CosineRate:
     kind: ClassVar[str] = "cosine"
     carries: ClassVar[tuple[str, ...]] = ("start",)
 
-    start: float = setting(0.05, "η₀, the highest rate", gt=0)
+    start: float = setting(0.05, "η₀, the highest rate", gt=0, tune=(0.005, 0.5, "log"))
     horizon: float | None = setting(None, "simulated seconds until the lowest rate; none takes all rounds", gt=0)
     warmup: float = setting(0.0, "seconds of the horizon, else rounds, of a straight rise from a tenth of η₀", ge=0)
     final: float = setting(0.05, "f, share of η₀ that is left at the end", ge=0, le=1)
