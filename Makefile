@@ -61,7 +61,7 @@ lint: $(VENV)/.installed-dev
 results: $(VENV)/.installed
 	$(BIN)/python studies/results_page.py
 
-STUDIES := table1-mnist table2 mu psi stress
+STUDIES := table1-mnist beyond-mnist table2 mu psi stress
 studies: $(VENV)/.installed
 	for name in $(STUDIES); do $(BIN)/heteroselect study studies/$$name.toml --results studies/results.json || exit; done
 	$(BIN)/python studies/theory.py

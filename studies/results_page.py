@@ -204,7 +204,8 @@ def _study(results: Row, text: Row) -> str:
     lines = []
     for row, runs in found.items():
         cells = [over(runs, "last_accuracy", "%"), over(runs, "peak_accuracy", "%"), over(runs, "rounds_to_target")]
-        cells += [over(runs, key) for key in ("seconds_to_target", "megabytes_to_target", "wire_megabytes_to_target")]
+        values = over(runs, "megabytes_to_target") if runs[0].get("sends_float32", True) else "—"
+        cells += [over(runs, "seconds_to_target"), values, over(runs, "wire_megabytes_to_target")]
         lines.append([label(row, runs), *cells])
     restrict(found, heads, lines)
     every = [run for runs in found.values() for run in runs]

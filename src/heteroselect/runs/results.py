@@ -63,6 +63,7 @@ def _row(study: str, cell: Cell, command: str) -> Row:
         "preset": cell.preset,
         "method": summary["method"],
         "reconstruction": bool(summary.get("reconstruction")),
+        "sends_float32": bool(summary.get("sends_float32", True)),
         "settings": dict(cell.changes),
         "seed": cell.seed,
         "charge": cell.config.world.charge,
