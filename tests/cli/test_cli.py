@@ -15,6 +15,8 @@ from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.folder import CONFIG, MODEL, ROUNDS, SUMMARY
 from heteroselect.version import __version__
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 
 def test_a_run_prints_a_table_without_the_figures_of_another_data_set(call, here, quick):
     code, out, err = call(*quick())

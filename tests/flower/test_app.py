@@ -12,6 +12,8 @@ from heteroselect.runs.api import settings_of
 from heteroselect.runs.folder import RunFolder
 from heteroselect.settings.config import to_toml
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 
 class Empty:
     """A grid without nodes, or one that breaks."""

@@ -27,6 +27,8 @@ from heteroselect.runs.identity import horizon
 from heteroselect.runs.study import plan, read
 from run_folders import PowerError, stop
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
 SMALL = {

@@ -17,6 +17,8 @@ from heteroselect.runs.fingerprint import Fingerprint, deciding
 from heteroselect.runs.spread import shares, spread
 from run_folders import PowerError, stop
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 SMALL: dict[str, Any] = {"selected": 3, "rounds": 5, "method": {"train": {"steps": 4, "batch": 8}}}
 RNG = np.random.default_rng(3)
 

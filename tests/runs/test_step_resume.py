@@ -16,6 +16,8 @@ import heteroselect
 from heteroselect.runs.folder import read_rounds, read_summary
 from run_folders import PowerError
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 SMALL = {
     **{"clients": 10, "selected": 4, "rounds": 9, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
     **{"method.train.steps": 2, "method.wait.size": 3, "simulate.checkpoint_rounds": 1, "world.charge": "everything"},

@@ -11,6 +11,8 @@ from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.runs.study import estimate, plan, read
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = """
 preset = "mnist"

@@ -19,6 +19,8 @@ from heteroselect.runs import tune as tuning
 from heteroselect.runs.folder import read_summary
 from heteroselect.select import Everybody
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 
 def call(*words: object):
     return CliRunner().invoke(app, [str(word) for word in words])

@@ -18,6 +18,8 @@ from heteroselect.world import read_link_trace
 from heteroselect.world.note import who_was_there
 from run_folders import PowerError, stop
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 SMALL = {
     "clients": 8,
     "selected": 3,

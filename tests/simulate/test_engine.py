@@ -20,6 +20,8 @@ from heteroselect.simulate.evaluator import BATCH, Evaluator
 from heteroselect.simulate.pool import Pool
 from heteroselect.streams import Streams
 
+pytestmark = pytest.mark.slow  # they train, draw or start processes
+
 
 @pytest.fixture(autouse=True)
 def as_a_matrix(monkeypatch):
