@@ -2,9 +2,9 @@
 
 Who: a draw spread over what clients sent last, with chances as the speed of their devices (`balanced`). How much: as many
 bits as let everybody finish together (`deadline`), by a coder that is right on average below one bit (`ternary`). How
-much does it count: the same for each. Clients take as many steps as fit, in short rounds, from where the server's
-momentum leads; the rate falls as a cosine; shown is an average of the server's models. docs/beyond.md has the equations,
-what is proved, what is only measured, and when not to use it.
+much does it count: the same for each. Clients take as many steps as fit, from where the server's momentum leads, with
+some weight decay against the random walk of the coder's noise; the rate falls as a cosine; shown is an average of the
+server's models. docs/beyond.md has the equations, what is proved, what is only measured, and when not to use it.
 
 Devices that are faster count more, because they are drawn more often and each update counts the same. Where speed hangs
 together with data, set `method.weigh.kind=share`, which takes this out again, at the price of uneven weights.
@@ -22,16 +22,16 @@ ENTRY = Entry(
     Method(
         "heteroselect2",
         select=Balanced(speed=1.0, sketch=1024),
-        allocate=Deadline(average=0.085),
-        rate=CosineRate(start=0.15),
+        allocate=Deadline(average=0.2),
+        rate=CosineRate(start=0.2),
         work=DeviceSteps(),
-        train=SGD(steps=11, momentum=0.0),
+        train=SGD(steps=23, momentum=0.0, decay=0.0005),
         compress=Ternary(),
         weigh=Equal(),
-        server=LookAhead(0.9),
-        average=ExponentialAverage(keep=0.95),
+        server=LookAhead(0.8),
+        average=ExponentialAverage(),
     ),
-    summary="a balanced draw of fast devices, bits by deadline, short rounds and an averaged model (our own)",
+    summary="a balanced draw of fast devices, bits by deadline, weight decay and an averaged model (our own)",
     paper="our own; after DRIVE (Vargaftik et al., NeurIPS 2021), FedACG (Kim et al., CVPR 2024) and the local pivotal method (Grafström et al., Biometrics 2012)",
     year=2026,
 )
