@@ -4,7 +4,8 @@ Who: a draw spread over what clients sent last, with chances as the speed of the
 bits as let everybody finish together (`deadline`), by a coder that is right on average below one bit (`ternary`). How
 much does it count: the same for each. Clients take as many steps as fit, from where the server's momentum leads, with
 some weight decay against the random walk of the coder's noise; the rate falls as a cosine; shown is an average of the
-server's models. docs/beyond.md has the equations, what is proved, what is only measured, and when not to use it.
+server's models.
+docs/beyond.md has the equations of the parts, what is proved, what was tried, and when not to use them.
 
 Devices that are faster count more, because they are drawn more often and each update counts the same. Where speed hangs
 together with data, set `method.weigh.kind=share`, which takes this out again, at the price of uneven weights.

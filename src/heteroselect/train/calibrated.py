@@ -8,7 +8,7 @@ distribution skew via logits calibration", ICML 2022), whose margin is a power o
 the client and sent to nobody.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from heteroselect.part import SettingError, setting
@@ -34,8 +34,6 @@ class Calibrated(Local):
     smoothing: float = setting(1.0, "examples that each class has beside those it has", gt=0)
 
     def run(self, model: Trainable, job: Job) -> Trained:
-        from dataclasses import replace
-
         from heteroselect.train.descent import descend
 
         if self.strength and job.labels is not None:
