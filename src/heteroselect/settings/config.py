@@ -57,7 +57,7 @@ def load(
 
     A method named by the source gives way to what the source says of the run; a method named here (the command line)
     overrides it. What a hand-written source says of single parts stays on top of either. `shared_data` leaves out what
-    a method says about the data, for runs that are compared; `any_target` is for a metric that is no fraction.
+    a method says about data, model and clock, for runs that are compared; `any_target` is for a metric that is no fraction.
     """
     flat, given = flatten(_tables(source)), flatten(changes or {})
     _refuse_old(flat)
@@ -84,8 +84,7 @@ def load(
         own.refuse_changed(file, str(digest))
     _name_again(theirs, mine)
     chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
-    if shared_data:
-        more = {key: value for key, value in more.items() if not key.startswith("data.")}
+    more = {} if shared_data else more
     settings = {**more, **flat} if method is None or same else {**flat, **more}
     table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
     try:
