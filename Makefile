@@ -59,6 +59,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 results: $(VENV)/.installed
+	$(BIN)/python studies/frontier.py
 	$(BIN)/python studies/results_page.py
 
 STUDIES := table1-mnist beyond-mnist table2 mu psi stress

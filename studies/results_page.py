@@ -13,10 +13,11 @@ from heteroselect.runs.results import change
 from heteroselect.runs.table import TO_TARGET, arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
-START, END = "<!-- results: made by `make results` -->", "<!-- end of results -->"
-COMPARED, COMPARED_END = "<!-- comparison: made by `make results` -->", "<!-- end of comparison -->"
+TABLES = ("cifar10", "results", "comparison")
+"""What is made anew in the README, each between two markers."""
 CLOCKS = {"paper": "the paper's clock", "uplink": "real payloads", "everything": "everything"}
 CIFAR_ROWS = ("heteroselect-as-run", "control without the score", "heteroselect", "fedavg", "fedcg")
+OURS = "heteroselect2"
 
 Row = Mapping[str, Any]
 
@@ -43,10 +44,12 @@ def sentences() -> Row:
 
 def with_tables(readme: str, results: Row) -> str:
     """The README with its tables made again."""
-    before, _, rest = readme.partition(START)
-    readme = f"{before}{START}\n{first_tables(results)}{END}{rest.partition(END)[2]}"
-    before, _, rest = readme.partition(COMPARED)
-    return f"{before}{COMPARED}\n{comparison()}{COMPARED_END}{rest.partition(COMPARED_END)[2]}"
+    mnist = first_table("MNIST", "90 %", rows_of(results, "table1-mnist"))
+    for name, made in zip(TABLES, (cifar10(results), mnist, comparison()), strict=True):
+        start, end = f"<!-- {name}: made by `make results` -->", f"<!-- end of {name} -->"
+        before, _, rest = readme.partition(start)
+        readme = f"{before}{start}\n{made}{end}{rest.partition(end)[2]}"
+    return readme
 
 
 def comparison() -> str:
@@ -109,7 +112,11 @@ def arrived(values: Iterable[float | None]) -> str:
 def seconds(runs: Sequence[Row], clock: str) -> str:
     """The same of the seconds to the target by this clock; † where the method would have decided otherwise by it."""
     text = arrived(run["seconds_to_target_by_clock"].get(clock) for run in runs)
-    return text + ("†" if clock != "paper" and runs[0]["decides_by_clock"] and "not reached" not in text else "")
+    return text + (
+        "†"
+        if clock != runs[0].get("charge", "paper") and runs[0]["decides_by_clock"] and "not reached" not in text
+        else ""
+    )
 
 
 def label(name: str, runs: Sequence[Row]) -> str:
@@ -117,20 +124,26 @@ def label(name: str, runs: Sequence[Row]) -> str:
     return name + ("*" if runs[0]["reconstruction"] else "")
 
 
-def first_tables(results: Row) -> str:
-    """The README's tables: the paper's rows beside ours, CIFAR-10 first."""
-    found = [("CIFAR-10", "70 %", rows_of(results, "table1")), ("MNIST", "90 %", rows_of(results, "table1-mnist"))]
-    return "\n".join(_first_table(*one) for one in found if one[2])
+def cifar10(results: Row) -> str:
+    """The README's first table: the paper, its rivals, the control, and our own method."""
+    rows = {**rows_of(results, "table1"), **rows_of(results, "beyond")}
+    rows = {name: runs for name, runs in rows.items() if name in (*CIFAR_ROWS, OURS)}
+    return first_table("CIFAR-10", "70 %", rows) if rows else ""
 
 
-def _first_table(title: str, target: str, rows: Mapping[str, Sequence[Row]]) -> str:
-    heads = [title, f"rounds to {target}", "simulated s", "s, all charged", "MB, values", "MB, real", "peak, %"]
+def first_table(title: str, target: str, rows: Mapping[str, Sequence[Row]]) -> str:
+    """The paper's rows beside ours; where values are not float32, the paper's count and clock say nothing."""
+    heads = [title, f"rounds to {target}", "s, paper's clock", "s, real payloads", "s, all charged"]
+    heads += ["MB, values", "MB, real", "peak, %"]
     lines = []
     for name, runs in rows.items():
         lines += [[f"the paper: {one['source']}", *_paper_cells(one)] for one in runs[0]["paper"]]
-        cells = [over(runs, "rounds_to_target"), seconds(runs, "paper"), seconds(runs, "everything")]
-        cells += [over(runs, "megabytes_to_target"), over(runs, "wire_megabytes_to_target")]
-        lines.append([f"`{label(name, runs)}`", *cells, over(runs, "peak_accuracy", "%")])
+        floats = runs[0].get("sends_float32", True)
+        theirs = seconds(runs, "paper"), over(runs, "megabytes_to_target")
+        paper, values = theirs if floats else ("—", "—")
+        cells = [over(runs, "rounds_to_target"), paper, seconds(runs, "uplink"), seconds(runs, "everything"), values]
+        cells += [over(runs, "wire_megabytes_to_target"), over(runs, "peak_accuracy", "%")]
+        lines.append([f"`{label(name, runs)}`", *cells])
     return table(heads, lines)
 
 
@@ -138,16 +151,16 @@ def _paper_cells(one: Row) -> list[str]:
     rounds, time, sent = (one.get(f"{key}_to_target") for key in ("rounds", "seconds", "megabytes"))
     texts = ["" if value is None else number(value) for value in (time, sent)]
     peak = f"{100 * one['peak_accuracy']:.2f}" if "peak_accuracy" in one else ""
-    return ["" if rounds is None else str(rounds), texts[0], "", texts[1], "", peak]
+    return ["" if rounds is None else str(rounds), texts[0], "", "", texts[1], "", peak]
 
 
 def page(texts: Row, results: Row, theory: Row, figures: Row) -> str:
     """The whole of docs/results.md."""
     studies = [_study(results, one) for one in texts["study"]]
-    parts = ["# Results", texts["text"]["intro"].strip(), in_a_minute(results), *studies[:2]]
+    parts = ["# Results", texts["text"]["intro"].strip(), in_a_minute(results), *studies[:3]]
     parts += [
         _clocks(results, texts["text"]["clocks"].strip()),
-        *studies[2:],
+        *studies[3:],
         _mechanism(figures, results),
         _theory(theory),
     ]

@@ -1,0 +1,98 @@
+"""Draws docs/results/frontier.svg from studies/results.json: what each method takes to 70 % on CIFAR-10, in seconds and
+in megabytes. A point is a run. Ours are by the clock of real payloads; what a paper says of itself or of a rival stands
+as a hollow point, by its own clock and its own count of values. `make results` runs it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+from paper_figures import STYLE, WIDTH
+from results_page import ROOT, read
+
+from heteroselect.report.style import GRID, INK, PAPER, look
+
+STUDIES = {"table1": "Table I's methods", "beyond": "heteroselect2 and its steps"}
+TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one run took to the target, or what a paper says that it took."""
+
+    name: str
+    group: str
+    seconds: float
+    megabytes: float
+    said: bool = False
+
+
+def points(runs: Sequence[Row]) -> Iterator[Point]:
+    """Of the runs that arrived, and of the papers beside them, each once."""
+    told = set()
+    for run in runs:
+        for one in run["paper"]:
+            took = one.get("seconds_to_target"), one.get("megabytes_to_target")
+            if None not in took and took not in told:
+                told.add(took)
+                yield Point(one["source"], "said in papers, values only", *took, said=True)
+        seconds, sent = run["seconds_to_target_by_clock"].get("uplink"), run["wire_megabytes_to_target"]
+        if seconds is not None and sent is not None:
+            yield Point(run["row"], STUDIES[run["study"]], seconds, sent)
+
+
+def drawn(found: Sequence[Point], target: str) -> Figure:
+    """Seconds against megabytes, both on logarithmic axes."""
+    figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    panel = figure.subplots()
+    for place, group in enumerate(dict.fromkeys(one.group for one in found)):
+        these = [one for one in found if one.group == group]
+        hollow, colour = these[0].said, look(place).colour
+        colour = PAPER if hollow else colour
+        face = "none" if hollow else colour
+        at = [one.seconds for one in these], [one.megabytes for one in these]
+        panel.scatter(*at, s=26, facecolors=face, edgecolors=colour, label=group, zorder=3)
+    named = set()
+    for one in found:
+        if one.name not in named:  # the seeds of a row lie together
+            named.add(one.name)
+            panel.annotate(
+                one.name, (one.seconds, one.megabytes), (5, 3), textcoords="offset points", fontsize=6.5, color=INK
+            )
+    panel.set(xscale="log", yscale="log", xlabel=f"simulated seconds to {target}", ylabel=f"MB sent up to {target}")
+    for axis, values in (
+        (panel.xaxis, [one.seconds for one in found]),
+        (panel.yaxis, [one.megabytes for one in found]),
+    ):
+        low, high = min(values) / 1.4, max(values) * 1.8
+        axis.set_ticks([tick for tick in TICKS if low <= tick <= high])
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
+    panel.grid(color=GRID, lw=0.6)
+    panel.legend(loc="upper left", fontsize=7)
+    return figure
+
+
+def main() -> None:
+    runs = [run for run in read("results").get("runs", []) if run["study"] in STUDIES]
+    found = list(points(runs))
+    if not found:
+        print("frontier: no run on CIFAR-10 has finished; it is left out.")
+        return
+    with rc_context(STYLE):
+        figure = drawn(found, f"{100 * runs[0]['target']:.0f} %")
+        path = ROOT / "docs" / "results" / "frontier.svg"
+        figure.savefig(path, metadata={"Date": None})
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

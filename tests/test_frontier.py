@@ -1,0 +1,40 @@
+"""The picture of seconds against megabytes: which runs are points of it."""
+
+from typing import Any
+
+from scripts import script
+
+script("studies/paper_numbers.py")
+script("studies/paper_figures.py")
+script("studies/results_page.py")
+frontier = script("studies/frontier.py")
+
+
+def run(row: str, seconds: float | None, sent: float | None, *paper: dict[str, Any]) -> dict[str, Any]:
+    by_clock = {"paper": 1.0, "uplink": seconds, "everything": 9.0}
+    return {
+        "study": "table1",
+        "row": row,
+        "seconds_to_target_by_clock": by_clock,
+        "wire_megabytes_to_target": sent,
+        "paper": list(paper),
+    }
+
+
+def test_a_run_is_a_point_by_real_payloads_and_one_that_never_arrived_is_none() -> None:
+    found = list(frontier.points([run("here", 300.0, 50.0), run("never", None, None)]))
+    assert [(one.name, one.seconds, one.megabytes, one.said) for one in found] == [("here", 300.0, 50.0, False)]
+
+
+def test_what_a_paper_says_stands_once_and_beside_runs_that_have_not_arrived() -> None:
+    said = {"source": "Table I", "seconds_to_target": 2913.0, "megabytes_to_target": 2010.0}
+    runs = [run("a", None, None, said), run("b", None, None, said, {"source": "no seconds", "rounds_to_target": 3})]
+    found = list(frontier.points(runs))
+    assert [(one.name, one.seconds, one.megabytes, one.said) for one in found] == [("Table I", 2913.0, 2010.0, True)]
+
+
+def test_every_row_is_named_once() -> None:
+    found = list(frontier.points([run("row", 300.0, 50.0), run("row", 310.0, 51.0), run("other", 900.0, 400.0)]))
+    (panel,) = frontier.drawn(found, "70 %").axes
+    assert sorted(text.get_text() for text in panel.texts) == ["other", "row"]
+    assert sum(len(points.get_offsets()) for points in panel.collections) == 3
