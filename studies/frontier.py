@@ -63,9 +63,8 @@ def drawn(found: Sequence[Point], target: str) -> Figure:
     for one in found:
         if one.name not in named:  # the seeds of a row lie together
             named.add(one.name)
-            panel.annotate(
-                one.name, (one.seconds, one.megabytes), (5, 3), textcoords="offset points", fontsize=6.5, color=INK
-            )
+            at, away = (one.seconds, one.megabytes), (5, -9) if one.said else (5, 3)
+            panel.annotate(one.name, at, away, textcoords="offset points", fontsize=6.5, color=INK)
     panel.set(xscale="log", yscale="log", xlabel=f"simulated seconds to {target}", ylabel=f"MB sent up to {target}")
     for axis, values in (
         (panel.xaxis, [one.seconds for one in found]),
