@@ -18,7 +18,8 @@ FILES = ("compare.md", "compare.csv", "compare.json", "report.html", "figures/ac
 def keep(name: str, preset: str, methods: str, seeds: str) -> None:
     """Compare, into runs/NAME, and keep what people look at in docs/results/NAME."""
     runs, kept = ROOT / "runs" / name, ROOT / "docs" / "results" / name
-    words = ["compare", preset, "--methods", methods, "--seeds", seeds, "--out", str(runs)]
+    out = str(runs.relative_to(ROOT))  # the page names it, and no folder of this machine
+    words = ["compare", preset, "--methods", methods, "--seeds", seeds, "--out", out]
     subprocess.run([sys.executable, "-m", "heteroselect", *words], check=True, cwd=ROOT)
     kept.mkdir(parents=True, exist_ok=True)
     for file in FILES:

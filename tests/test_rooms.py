@@ -196,5 +196,5 @@ def test_the_settings_are_told_the_same_without_docstrings():
 @pytest.mark.parametrize("module", ["settings.method", "kinds", "method", "methods"])
 @pytest.mark.slow
 def test_the_settings_of_parts_are_known_without_what_takes_seconds_to_import(module):
-    heavy = {"torch", "scipy", "constriction", "flwr", "matplotlib", "plotly"}
+    heavy = {"torch", "scipy", "constriction", "flwr", "matplotlib"}
     assert _python("-c", f"import heteroselect.{module}, sys; print(*{heavy} & set(sys.modules))").split() == []

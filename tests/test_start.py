@@ -49,7 +49,7 @@ try:
     main()
 except SystemExit as end:
     assert not end.code
-print("imported:", sorted({{"torch", "flwr", "matplotlib", "plotly"}} & set(sys.modules)))
+print("imported:", sorted({{"torch", "flwr", "matplotlib"}} & set(sys.modules)))
 """
     assert python("-c", code).endswith("imported: []\n")
 

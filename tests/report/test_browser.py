@@ -1,20 +1,24 @@
-"""The page in a real browser: it loads without a complaint or a request, the plots are there, a legend click works."""
+"""The page in a real browser: it loads without a complaint or a request, its charts are there and can be read, by
+pointer and by keyboard, its legend works, it is light or dark as the reader is, and it fits on a phone."""
 
 import json
+import re
 import shutil
-import time
 
 import pytest
 
 from heteroselect.cli.report import write
 
+pytest.importorskip("selenium", reason="selenium is not installed")
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.keys import Keys
+
 pytestmark = pytest.mark.slow
-PANELS = ("xy", "x2y2", "x3y3", "x4y4")
 HOSTILE = "<b>other</b></script><script>throw 1</script>"
 
 
-@pytest.fixture
-def browser(tmp_path):
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
@@ -23,7 +27,7 @@ def browser(tmp_path):
     options.binary_location = chromium
     for switch in ("headless", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "window-size=1240,1600"):
         options.add_argument(f"--{switch}")
-    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     session = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     yield session
@@ -32,29 +36,42 @@ def browser(tmp_path):
 
 @pytest.fixture
 def page(browser, make_run, tmp_path):
-    """A page of two methods with two seeds, opened, with every plot drawn."""
+    """A page of two methods with two seeds, opened."""
     each = {"memory_norm": 2.0, "events": [{"client": 1, "kind": "late"}]}
     for seed in (1, 2):
         make_run(f"a{seed}", seed=seed, each=each)
         make_run(f"b{seed}", method=HOSTILE, seed=seed, accuracies=(0.1, 0.2, 0.3, 0.4), each=each)
     path = tmp_path / "report.html"
     write([tmp_path / "runs"], path, None, "heteroselect report runs")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    for kind in ("browser", "performance"):  # what others left
+        browser.get_log(kind)
     browser.get(path.as_uri())
-    wait(lambda: browser.execute_script("return document.querySelectorAll('.plot .main-svg').length") >= 7)
     return browser
 
 
-def wait(true, seconds=30):
-    give_up = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
-
-
 def lines_by_panel(browser):
-    """How many lines each panel of the accuracy plot shows, as drawn; a band has no stroke of its own."""
-    script = "return document.querySelectorAll('#plot-accuracy .subplot.' + arguments[0] + ' .js-line').length"
-    return [browser.execute_script(script, panel) for panel in PANELS]
+    """How many lines each panel of the accuracy chart shows, as drawn."""
+    script = """return [...document.querySelectorAll('#plot-accuracy .panel')].map(panel =>
+        [...panel.querySelectorAll('.area .line')].filter(line => line.getClientRects().length).length)"""
+    return browser.execute_script(script)
+
+
+def count(browser, selector):
+    return browser.execute_script("return document.querySelectorAll(arguments[0]).length", selector)
+
+
+def move(browser, selector, across, down, *, press=None):
+    """Put the pointer at a share of an element's width and height; then press it, let it go, or neither."""
+    element = browser.find_element("css selector", selector)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    box = element.rect
+    offset = round((across - 0.5) * box["width"]), round((down - 0.5) * box["height"])
+    pointer = ActionChains(browser, duration=0).move_to_element_with_offset(element, *offset)
+    if press is not None:
+        pointer = pointer.click_and_hold() if press else pointer.release()
+    pointer.perform()
 
 
 def test_it_loads_without_complaints_or_requests(page):
@@ -64,41 +81,86 @@ def test_it_loads_without_complaints_or_requests(page):
     # the browser's own start page asks for things too
     asked = [one["request"]["url"] for one in sent if one["documentURL"] == page.current_url]
     assert asked[0] == page.current_url
-    assert [url for url in asked[1:] if not url.startswith(("data:", "blob:"))] == []
+    assert [url for url in asked[1:] if not url.startswith("data:")] == []
 
 
-def test_the_plots_are_there(page):
-    ids = page.execute_script("return [...document.querySelectorAll('.js-plotly-plot')].map(plot => plot.id)")
+def test_the_charts_are_there_and_can_be_read(page):
+    ids = page.execute_script("return [...document.querySelectorAll('[id^=plot-]')].map(plot => plot.id)")
     names = ("accuracy", "bars", "score_parts", "selections", "clients", "traffic", "memory")
     assert ids == [f"plot-{name}" for name in names]
-    count = "return document.querySelectorAll(arguments[0]).length"
-    assert page.execute_script(count, "#plot-bars .barlayer .point") == 9  # two methods and the paper, three panels
-    assert page.execute_script(count, "#plot-clients .heatmaplayer image") == 3
-    assert page.execute_script(count, "#plot-traffic .barlayer .trace") == 4
-    assert (
-        page.execute_script("return document.querySelector('#plot-accuracy .legend').textContent").count(HOSTILE) == 1
-    )
-    assert page.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+    assert count(page, "#plot-bars .row") == 9  # two methods and the paper, three panels
+    assert count(page, "#plot-clients img:not([hidden])") == 3
+    assert count(page, "#plot-traffic .bar") == 6  # up, down and scoring of two methods
+    move(page, "#plot-accuracy .area", 0.75, 0.5)
+    readout = page.find_element("css selector", "#plot-accuracy .readout").text.split("\n")
+    assert readout == ["round 3", "ours", "90.00%", HOSTILE, "30.00%"]
+    move(page, "#plot-clients .area", 0.1, 0.3)  # round 1, client 1
+    assert page.find_element("css selector", "#plot-clients .readout").text == "client 1, round 1\nweight ≈ 0.75"
+    move(page, "#plot-clients .area", 0.1, 0.1)
+    assert page.find_element("css selector", "#plot-clients .readout").text == "client 0, round 1\nnothing"
+    assert page.get_log("browser") == []
+
+
+def test_a_part_can_be_enlarged_and_the_whole_is_what_it_was(page):
+    labels = "return [...document.querySelectorAll('#plot-accuracy .panel')].map(panel => panel.innerText)"
+    ticks = "return [...document.querySelectorAll('#plot-accuracy .xticks')[0].children].map(one => one.textContent)"
+    before = page.execute_script(labels)
+    assert page.execute_script(ticks) == ["0", "1", "2", "3", "4"]
+    move(page, "#plot-accuracy .area", 0.5, 0.2, press=True)
+    move(page, "#plot-accuracy .area", 0.95, 0.6, press=False)
+    assert page.execute_script(ticks) == ["2.0", "2.5", "3.0", "3.5"]
+    after = page.execute_script(labels)
+    assert all(one != other for one, other in zip(before, after, strict=True)), "the heights of all four panels"
+    page.find_element("css selector", "#plot-accuracy .whole").click()
+    assert page.execute_script(labels) == before
 
 
 def test_a_legend_click_hides_a_method_in_all_panels(page):
-    before = lines_by_panel(page)
-    assert len(set(before)) == 1
-    toggle = page.find_element("css selector", "#plot-accuracy .legendtoggle")
-    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", toggle)
-    click(page, toggle)
-    wait(lambda: lines_by_panel(page) == [count // 2 for count in before])
-    click(page, toggle_again(page))
-    wait(lambda: lines_by_panel(page) == before)
+    assert lines_by_panel(page) == [2, 2, 2, 2]
+    button = page.find_element("css selector", "#plot-accuracy .legend button")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert lines_by_panel(page) == [1, 1, 1, 1]
+    button.send_keys(Keys.SPACE)
+    assert button.get_attribute("aria-pressed") == "true"
+    assert lines_by_panel(page) == [2, 2, 2, 2]
 
 
-def toggle_again(browser):
-    """Plotly draws its legend anew, and takes two quick clicks for a double click."""
-    time.sleep(0.6)
-    return browser.find_element("css selector", "#plot-accuracy .legendtoggle")
+def test_the_keyboard_reads_lines_and_maps_and_chooses_a_run(page):
+    panel = page.find_element("css selector", "#plot-accuracy .panel")
+    panel.send_keys(Keys.END, Keys.ARROW_LEFT)
+    assert "round 3" in page.find_element("css selector", "#plot-accuracy .readout").text
+    style = "return getComputedStyle(arguments[0])"
+    assert page.execute_script(f"{style}.outlineStyle", panel) == "solid", "the focus is seen"
+    shown = page.find_element("css selector", "#plot-clients img:not([hidden])")
+    page.find_element("css selector", ".choice select").send_keys(Keys.ARROW_DOWN)
+    assert count(page, "#plot-clients img:not([hidden])") == 3
+    assert not shown.is_displayed()
+    page.find_element("css selector", "#plot-clients .map").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
+    assert "client 1, round 1" in page.find_element("css selector", "#plot-clients .readout").text
+    assert page.get_log("browser") == []
 
 
-def click(browser, element):
-    from selenium.webdriver import ActionChains
+def test_it_is_light_or_dark_and_fits_on_a_phone(page):
+    colours = "const {backgroundColor, color} = getComputedStyle(document.body); return [backgroundColor, color]"
+    fits = "return document.documentElement.scrollWidth <= window.innerWidth"
+    light = page.execute_script(colours)
+    assert page.execute_script(fits)
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    assert brightness(light) == [True, False]
+    assert brightness(page.execute_script(colours)) == [False, True]
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    assert page.execute_script("return window.innerWidth") == 390
+    assert page.execute_script(fits)
+    sizes = (
+        "return [...document.querySelectorAll('.xticks span')].map(one => parseFloat(getComputedStyle(one).fontSize))"
+    )
+    assert min(page.execute_script(sizes)) >= 12
 
-    ActionChains(browser).move_to_element(element).click().perform()
+
+def brightness(colours):
+    """Which of these is light."""
+    return [sum(int(number) for number in re.findall(r"\d+", colour)[:3]) > 384 for colour in colours]

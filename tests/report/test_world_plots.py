@@ -65,8 +65,17 @@ def test_the_page_draws_the_world_of_runs_that_noted_it(make_run):
     comparison = compare(folders)
     found = world_plots.drawn(comparison)
     assert list(found) == ["seconds_spent", "waited_for", "speeds", "available"]
-    assert found["speeds"].data[0].median == (3.0,)
-    assert len(found["seconds_spent"].data) == 7
+    uplink = found["speeds"].panels[0].rows[0]
+    assert [(mark.kind, mark.start, mark.end) for mark in uplink.marks] == [
+        ("whisker", 1.0, 5.0),
+        ("box", 2.0, 4.0),
+        ("middle", 3.0, 3.0),
+    ]
+    (spent,) = found["seconds_spent"].panels[0].rows
+    assert len(spent.marks) == 7
+    assert spent.marks[-1].end == pytest.approx(13.5), "end to end"
+    (waited,) = found["waited_for"].panels[0].series
+    assert waited.y.sum() == pytest.approx(1.0)
     page = render(comparison, "heteroselect report")
     for heading in ("Where the seconds went", "Who was waited for", "Links and devices", "Who was there"):
         assert f"<h2>{heading}</h2>" in page

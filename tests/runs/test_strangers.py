@@ -243,12 +243,16 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(here: Path) -> None:
 
 
 def test_a_page_of_many_rounds_is_thinned() -> None:
-    lines = [{"round": t, "accuracy": 0.5, "selected": [0]} for t in range(1, 20_001)]
-    assert len(curves.thinned(lines, 100)) == 10_000
-    assert curves.thinned(lines[:100], 100) == lines[:100]
+    lines = [{"round": t, "accuracy": 0.9 if t == 777 else 0.5, "selected": [0]} for t in range(1, 3_001)]
     band = curves.band([curves.accuracy(lines)])
-    assert len(band.x) == curves.LONGEST
-    assert (band.x[0], band.x[-1]) == (1, 20_000)
+    assert len(band.x) == 3_000
+    thin = curves.thinned(band)
+    assert len(thin.x) <= curves.POINTS
+    assert (thin.x[0], thin.x[-1]) == (1, 3_000)
+    assert thin.mean[list(thin.x).index(777)] == 0.9, "a spike is kept"
+    assert curves.thinned(thin) is thin
+    long = curves.band([curves.accuracy(lines * 2)])
+    assert len(long.x) == curves.LONGEST
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def report(
 def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> None:
     """Write the page, and the figures where they are wanted. Everything is read and checked before anything is written,
     so that an error leaves nothing half done."""
-    from heteroselect.report.load import compare  # the drawing libraries take a second to import
+    from heteroselect.report.load import compare  # numpy and pydantic take a while to import
 
     comparison = compare(folders)
     from heteroselect.report.page import render

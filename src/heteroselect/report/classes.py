@@ -8,7 +8,7 @@ from heteroselect.report.load import Comparison, Group
 
 _CAPTION = (
     "Accuracy on the examples of each class at the last evaluation, the mean over seeds. In the strip each class is a "
-    "cell, in the order of their numbers: the darker, the higher, from 0 % to 100 %."
+    "cell, in the order of their numbers: the stronger its colour, the higher, from 0 % to 100 %."
 )
 
 
@@ -39,7 +39,7 @@ def classes(comparison: Comparison) -> str:
 def strip(values: dict[int, float]) -> str:
     """A row of cells, one for each class; what it shows is also text, for whoever points at a cell."""
     cells = (
-        f'<span class="cell" style="background:rgba(8,48,107,{value:.2f})" title="class {number}: {value:.2%}"></span>'
+        f'<span class="cell" style="--part:{value:.0%}" title="class {number}: {value:.2%}"></span>'
         for number, value in values.items()
     )
     return f'<span class="strip">{"".join(cells)}</span>'

@@ -52,8 +52,11 @@ class Band:
     high: Floats
 
 
-LONGEST, CELLS = 5000, 1_000_000
-"""Points of a curve and cells of a map on a page: no screen shows more."""
+LONGEST = 5000
+"""Points of a curve in a figure: no screen and no paper shows more."""
+
+POINTS, CELLS = 240, 250
+"""Points of a curve and cells of a map on a page, down and across: a page stays small, however long a run."""
 
 
 def spent(lines: Lines, axis: str) -> Floats:
@@ -150,17 +153,42 @@ def uniform_histogram(rounds: int, clients: int, selected: float) -> Floats:
     return np.exp([way + n * math.log(p) + (rounds - n) * math.log1p(-p) for n, way in enumerate(ways)])
 
 
-def thinned(lines: Lines, clients: int) -> Lines:
-    """Every so many rounds, so that a map of them has at most CELLS."""
-    return lines[:: math.ceil(len(lines) * clients / CELLS)]
+def thinned(band: Band, most: int = POINTS) -> Band:
+    """The same band with fewer of its points: of each stretch those at which it is highest and lowest stay, and both
+    ends, so that no spike is lost and no point is made up."""
+    if len(band.x) <= most:
+        return band
+    kept = {0, len(band.x) - 1}
+    for stretch in np.array_split(np.arange(len(band.x)), max(1, (most - 2) // 4)):
+        mean = band.mean[stretch]
+        found = (mean.argmin(), mean.argmax(), band.low[stretch].argmin(), band.high[stretch].argmax())
+        kept.update(int(stretch[one]) for one in found)
+    return Band(*(values[sorted(kept)] for values in (band.x, band.mean, band.low, band.high)))
+
+
+def per_cell(size: int) -> int:
+    """How many of so many clients, or rounds, share a cell of a map.
+
+    >>> per_cell(100), per_cell(251)
+    (1, 2)
+    """
+    return max(1, math.ceil(size / CELLS))
+
+
+def empty_map(clients: int, rounds: int) -> npt.NDArray[np.float32]:
+    """A map with nothing in it, clients down and rounds across."""
+    return np.full((-(-clients // per_cell(clients)), -(-rounds // per_cell(rounds))), np.nan, dtype=np.float32)
 
 
 def by_client(lines: Lines, field: str, clients: int) -> npt.NDArray[np.float32]:
-    """A figure of each selected client and round, clients down and rounds across; NaN for who was not selected."""
-    cells = np.full((clients, len(lines)), np.nan, dtype=np.float32)
+    """A figure of each selected client and round, clients down and rounds across, and the highest where several share a
+    cell; NaN for who was not selected."""
+    cells, down, across = empty_map(clients, len(lines)), per_cell(clients), per_cell(len(lines))
     for column, line in enumerate(lines):
         for client, value in zip(line["selected"], line[field], strict=True):
-            cells[client, column] = np.nan if value is None else value
+            if value is not None:
+                place = client // down, column // across
+                cells[place] = np.fmax(cells[place], value)
     return cells
 
 

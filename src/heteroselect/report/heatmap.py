@@ -1,8 +1,8 @@
 """The picture and the page of a crossing: a heat map per outcome with numbers in its cells, and the effects below
 it."""
 
-import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 
-from heteroselect.report import MARK
 from heteroselect.report.figure import STYLE, save
-from heteroselect.report.html import page, picture, row, section, table
+from heteroselect.report.html import page, row, section, table
 from heteroselect.report.style import INK, QUIET
 from heteroselect.runs.cross import OUTCOMES, Crossing, brought, effect_rows, interaction, left_out, spread
 
@@ -37,20 +36,46 @@ def draw(crossing: Crossing, names: Sequence[str]) -> Figure:
     return figure
 
 
-def _heat(panel: Axes, crossing: Crossing, name: str) -> None:
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell, its second line, and its colours; a pair without a result has none of its own."""
+
+    text: str
+    below: str
+    colour: str | None
+    ink: str
+
+
+def cells(crossing: Crossing, name: str) -> dict[tuple[int, int], Cell]:
+    """Those of a heat map, by row and column."""
     outcome, values = OUTCOMES[name], crossing.values(name)
-    counts = np.isfinite(values).sum(axis=2)
-    means = np.where(counts, np.nansum(values, axis=2) / np.maximum(counts, 1), np.nan)
+    means = _means(values)
     colours, scale = _colours(outcome.cost, means)
-    panel.imshow(means, cmap=colours, norm=scale, aspect="auto")
+    found = {}
     for a, b in np.ndindex(means.shape):
-        text, ink = spread(outcome, values[a, b], "\n± "), QUIET
+        text, colour, ink = spread(outcome, values[a, b], "\n± "), None, QUIET
         if text:
             red, green, blue, _ = colours(scale(means[a, b]))
             ink = INK if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
+            colour = to_hex((red, green, blue))
         first, _, rest = (text or crossing.missing((a, b))).partition("\n")
-        panel.text(b, a, first, ha="center", va="bottom" if rest else "center", color=ink, fontsize=8)
-        panel.text(b, a, rest, ha="center", va="top", color=ink, fontsize=6)
+        found[a, b] = Cell(first, rest, colour, ink)
+    return found
+
+
+def _means(values: Any) -> Any:
+    """Over seeds; NaN where there is none."""
+    counts = np.isfinite(values).sum(axis=2)
+    return np.where(counts, np.nansum(values, axis=2) / np.maximum(counts, 1), np.nan)
+
+
+def _heat(panel: Axes, crossing: Crossing, name: str) -> None:
+    outcome, means = OUTCOMES[name], _means(crossing.values(name))
+    colours, scale = _colours(outcome.cost, means)
+    panel.imshow(means, cmap=colours, norm=scale, aspect="auto")
+    for (a, b), one in cells(crossing, name).items():
+        panel.text(b, a, one.text, ha="center", va="bottom" if one.below else "center", color=one.ink, fontsize=8)
+        panel.text(b, a, one.below, ha="center", va="top", color=one.ink, fontsize=6)
     rows, columns = crossing.levels
     panel.set_xticks(range(len(columns)), columns, fontsize=7)
     panel.set_yticks(range(len(rows)), rows, fontsize=7)
@@ -73,12 +98,19 @@ def _colours(cost: bool, means: Any) -> tuple[Any, Any]:
     return colours, scale
 
 
-def svg(crossing: Crossing, names: Sequence[str]) -> bytes:
-    """The picture as bytes, the same for the same runs."""
-    content = io.BytesIO()
-    with rc_context(STYLE):
-        draw(crossing, names).savefig(content, format="svg", metadata={"Date": None, "Creator": MARK})
-    return content.getvalue()
+def heat_table(crossing: Crossing, name: str) -> str:
+    """A heat map as a table of a page, which is read as it is seen."""
+    found, (down, across) = cells(crossing, name), crossing.levels
+    rows = []
+    for a, level in enumerate(down):
+        shown = [f"<td>{escape(level)}</td>"]
+        for b in range(len(across)):
+            one = found[a, b]
+            style = f' style="background:{one.colour};color:{one.ink}"' if one.colour else ""
+            below = f"<small>{escape(one.below)}</small>" if one.below else ""
+            shown.append(f"<td{style}>{escape(one.text)}{below}</td>")
+        rows.append(f"<tr>{''.join(shown)}</tr>")
+    return table([f"{crossing.keys[0]} ↓, {crossing.keys[1]} →", *across], rows, kind="heat")
 
 
 def render(crossing: Crossing, command: str) -> str:
@@ -97,14 +129,15 @@ def render(crossing: Crossing, command: str) -> str:
     for name, outcome in OUTCOMES.items():
         effects = crossing.effects(name)
         heading = f"{outcome.title}, {outcome.unit}"
-        parts = [picture(svg(crossing, [name]), f"heat map: {heading}")]
+        parts = [heat_table(crossing, name)]
         if effects is None:
             parts.append('<p class="caption">Not every run has this figure, so that no effects are given.</p>')
         else:
             body = [row([escape(cell) for cell in line]) for line in effect_rows(crossing, name, effects)]
             parts.append(f"<p>{escape(interaction(outcome, effects))}</p>")
             parts.append(table(["setting", "value", "effect"], body))
-        caption = "The mean of the last five evaluations." if name == "final_accuracy" else ""
+        caption = "The mean over seeds; light is good."
+        caption += " An accuracy is the mean of the last five evaluations." if name == "final_accuracy" else ""
         sections.append(section(heading, caption, *parts))
     if brought(crossing):
         items = "".join(f"<li>{escape(line)}</li>" for line in brought(crossing))

@@ -2,39 +2,14 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
 from string import Template
 
 from heteroselect.report import MARK
-from heteroselect.report.style import FONT, GRID, INK, QUIET
+from heteroselect.report.style import COLOURS, ON_DARK, STOPS
 from heteroselect.version import __version__
-
-STYLE = Template("""
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f6f7f8; color: $ink; font: 16px/1.5 $font; }
-header, main, footer { max-width: 1180px; margin: 0 auto; padding: 0 20px; }
-header { padding-top: 36px; }
-h1 { margin: 0; font-size: 1.9rem; font-weight: 650; letter-spacing: -0.01em; }
-header p, footer { color: #5a6068; }
-section { background: white; border: 1px solid $grid; border-radius: 10px; padding: 20px 24px; margin: 20px 0; }
-h2 { margin: 0; font-size: 1.2rem; font-weight: 600; }
-.caption { margin: 4px 0 12px; color: #5a6068; font-size: 0.92rem; max-width: 78ch; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 6px 12px; border-bottom: 1px solid $grid; text-align: right; vertical-align: top; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
-th { font-weight: 600; color: #5a6068; }
-td small { display: block; white-space: nowrap; color: $quiet; }
-tr.paper td { color: #5a6068; font-style: italic; }
-.key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin-right: 8px; }
-.strip { display: inline-flex; border: 1px solid $grid; }
-.cell { display: inline-block; width: 10px; height: 18px; }
-details { border-top: 1px solid $grid; padding: 6px 0; }
-summary { cursor: pointer; }
-pre { overflow-x: auto; background: #f6f7f8; padding: 12px 14px; border-radius: 8px; font-size: 0.85rem; }
-footer { padding-bottom: 40px; font-size: 0.9rem; }
-""").substitute(ink=INK, grid=GRID, quiet=QUIET, font=FONT)
 
 _PAGE = Template("""<!doctype html>
 <html lang="en">
@@ -45,8 +20,7 @@ _PAGE = Template("""<!doctype html>
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; $policy">
 <title>$title</title>
-<style>$style
-img { max-width: 100%; }</style>
+<style>$style</style>
 </head>
 <body>
 <header><h1>$title</h1><p>$lead</p></header>
@@ -54,27 +28,44 @@ img { max-width: 100%; }</style>
 $body
 </main>
 <footer>$footer</footer>
-$scripts</body>
+$script</body>
 </html>
 """)
 
-# Both policies forbid every load from outside, so that the promise of the page is the browser's to keep.
-_PICTURES = "style-src 'unsafe-inline'; img-src data:"
-_SCRIPTS = "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
+def page(title: str, lead: str, sections: Sequence[str], command: str, *, script: bool = False) -> str:
+    """A page of these sections; `command` is what made it, and `script` says whether it has charts to be read.
 
-def page(title: str, lead: str, sections: Sequence[str], command: str, scripts: str = "") -> str:
-    """A page of these sections; `command` is what made it, and `scripts` are those that it may run."""
+    The policy forbids every load from outside and every script but the page's own, so that both promises are the
+    browser's to keep.
+    """
+    code = _asset("page.js") if script else ""
+    digest = b64encode(sha256(code.encode()).digest()).decode()
     return _PAGE.substitute(
         mark=MARK,
-        policy=_SCRIPTS if scripts else _PICTURES,
+        policy=(f"script-src 'sha256-{digest}'; " if script else "") + "style-src 'unsafe-inline'; img-src data:",
         title=escape(title),
-        style=STYLE,
+        style=_colours() + _asset("page.css"),
         lead=escape(lead),
         body="\n".join(sections),
         footer=f"<p>Made by heteroselect {escape(__version__)} with</p><pre>{escape(command)}</pre>",
-        scripts=scripts,
+        script=f"<script>{code}</script>\n" if script else "",
     )
+
+
+def _asset(name: str) -> str:
+    return (files("heteroselect.report") / name).read_text(encoding="utf-8")
+
+
+def _colours() -> str:
+    """The methods' colours as a style: c0, c1, … have them as their tone, on a light page and on a dark one."""
+
+    def tones(colours: Sequence[str]) -> str:
+        return ":root{" + "".join(f"--c{number}:{one};" for number, one in enumerate(colours)) + "}"
+
+    kinds = "".join(f".c{number}{{--tone:var(--c{number})}}" for number in range(len(COLOURS)))
+    shades = f".shades i{{background:linear-gradient(90deg,{','.join(STOPS)})}}"
+    return f"{tones(COLOURS)}@media(prefers-color-scheme:dark){{{tones(ON_DARK)}}}{kinds}{shades}\n"
 
 
 def picture(svg: bytes, text: str) -> str:
@@ -87,9 +78,11 @@ def section(heading: str, caption: str, *parts: str) -> str:
     return f"<section><h2>{escape(heading)}</h2>{below}{''.join(parts)}</section>"
 
 
-def table(head: Sequence[str], rows: Sequence[str]) -> str:
+def table(head: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
     cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    attribute = f' class="{kind}"' if kind else ""
+    body = f"<table{attribute}><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="wide" tabindex="0">{body}</div>'
 
 
 def row(cells: Sequence[str], kind: str = "") -> str:

@@ -1,11 +1,9 @@
-"""One self-contained page: Plotly's script, the figures and the text in a single file that needs no network."""
+"""One self-contained page: charts, tables and text in a single file that needs no network."""
 
-import json
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from statistics import fmean
-from string import Template
-from typing import Any
 
 from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
@@ -17,7 +15,8 @@ from heteroselect.report.html import page
 from heteroselect.report.html import row as _row
 from heteroselect.report.html import section as _section
 from heteroselect.report.html import table as _table
-from heteroselect.report.load import Comparison, Group
+from heteroselect.report.lines import stroke
+from heteroselect.report.load import Comparison, Group, Run
 from heteroselect.report.style import look
 from heteroselect.report.tables import NOTHING, shown
 from heteroselect.settings import PaperRow
@@ -27,8 +26,8 @@ _SECTIONS = {
     "accuracy": (
         "",
         "The mean over seeds, with the range from the lowest to the highest seed as a band; the dashed line is the "
-        "target. A click in the legend hides a method in all four panels, a double click shows it alone. A curve goes "
-        "as far as all its seeds do.",
+        "target. A click in the legend hides a method in all four panels, a double click shows it alone. Drag over a "
+        "part to enlarge it, and double click to see the whole. A curve goes as far as all its seeds do.",
     ),
     "bars": (
         "What it takes to reach the target",
@@ -94,49 +93,21 @@ _COLUMNS = {
 
 _UNITS = {"rounds": "rounds", "seconds": "s", "wire_megabytes": "MB real", "megabytes": "MB of values"}
 
-_SCRIPTS = Template("""<script>$library</script>
-<script>
-const figures = $figures;
-const options = {
-  responsive: true, displaylogo: false, // the buttons are named: Plotly's own choice can send data to a server
-  modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
-};
-for (const [name, figure] of Object.entries(figures)) {
-  Plotly.newPlot("plot-" + name, figure.data, figure.layout, options);
-}
-</script>
-""")
-
 
 def render(comparison: Comparison, command: str) -> str:
     """The whole page as text; `command` is what made it."""
-    from plotly.offline import get_plotlyjs
-
-    figures = plots.drawn(comparison) | world_plots.drawn(comparison)
+    charts = plots.drawn(comparison) | world_plots.drawn(comparison)
     title = f"{comparison.dataset}: {_count(len(comparison.groups), 'method')} compared"
     if len(comparison.groups) == 1:
         title = f"{comparison.groups[0].label} on {comparison.dataset}"
     body = [_section("Result", "", _results(comparison), *_notes(comparison))]
-    for name in figures:
+    for name, chart in charts.items():
         heading, caption = _SECTIONS[name]
         body.append(
-            _section(heading or comparison.measure.title, caption, f'<div id="plot-{name}" class="plot"></div>')
+            _section(heading or comparison.measure.title, caption, f'<div id="plot-{name}">{chart.html()}</div>')
         )
     body += [classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
-    scripts = _SCRIPTS.substitute(
-        library=get_plotlyjs(),
-        figures=script_json({name: json.loads(figure.to_json()) for name, figure in figures.items()}),
-    )
-    return page(title, _lead(comparison), body, command, scripts)
-
-
-def script_json(value: Any) -> str:
-    """JSON that is safe inside a script element: nothing in it can close the element or open a comment.
-
-    >>> script_json("</script>")
-    '"\\\\u003c/script\\\\u003e"'
-    """
-    return json.dumps(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return page(title, _lead(comparison), body, command, script=True)
 
 
 def _lead(comparison: Comparison) -> str:
@@ -146,7 +117,7 @@ def _lead(comparison: Comparison) -> str:
     if comparison.evaluated_on != "test":
         text += f" Every {comparison.measure.name} is that on the {comparison.evaluated_on} examples."
     text += f" {clock_sentence(comparison.clocks)}"
-    return text + " Seconds are simulated; the curves can be zoomed, and hidden by a click in their legend."
+    return text + " Seconds are simulated. Point at a chart to read it, drag over a part to enlarge it."
 
 
 def _count(number: int, noun: str) -> str:
@@ -210,7 +181,6 @@ def _result_row(
     horizons: Mapping[str, float | None],
     measure: Measure,
 ) -> str:
-    key = f'<span class="key" style="background:{look(index).colour}"></span>'
     cells = []
     for field in _COLUMNS:
         axis = field.removesuffix("_to_target")
@@ -220,7 +190,14 @@ def _result_row(
             cells.append(NOTHING)
         else:
             cells.append(_to_target(field, to_target(group.summaries, group.lines, axis), horizons[axis]))
-    return _row([f"{key}{escape(group.label)}", escape(group.seeds), *cells])
+    return _row([f"{stroke(look(index).css)}{escape(group.label)}", escape(_seeds(group)), *cells])
+
+
+def _seeds(group: Group) -> str:
+    """All in a row as their ends, so that a table stays narrow; else each."""
+    seeds = [int(run.summary["seed"]) for run in group.runs]
+    in_a_row = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[0] + len(seeds)))
+    return f"{seeds[0]}–{seeds[-1]}" if in_a_row else group.seeds
 
 
 def _over_seeds(field: str, values: Sequence[float | None], measure: Measure) -> str:
@@ -287,10 +264,19 @@ def _environments(comparison: Comparison) -> str:
 
 
 def _configs(comparison: Comparison) -> str:
-    parts = [
-        f"<details><summary>{escape(group.label)}, seed {escape(str(run.summary['seed']))} "
-        f"<span class='caption'>{escape(str(run.path))}</span></summary><pre>{escape(run.config_text)}</pre></details>"
-        for group in comparison.groups
-        for run in group.runs
-    ]
+    """Runs whose settings differ in the seed alone are told once."""
+    found: dict[tuple[str, str], list[Run]] = {}
+    for group in comparison.groups:
+        for run in group.runs:
+            text = re.sub(rf"(?m)^seed = {run.summary['seed']}$", "seed = …", run.config_text)
+            found.setdefault((group.label, text), []).append(run)
+    parts = []
+    for (label, text), runs in found.items():
+        seeds = ", ".join(str(run.summary["seed"]) for run in runs)
+        places = "<br>".join(escape(str(run.path)) for run in runs)
+        config = escape(runs[0].config_text if len(runs) == 1 else text)
+        parts.append(
+            f"<details><summary>{escape(label)}, seed{'s' * (len(runs) > 1)} {escape(seeds)}</summary>"
+            f'<p class="caption">{places}</p><pre>{config}</pre></details>'
+        )
     return _section("Settings", "Every setting of each run; heteroselect run config.toml plays it again.", *parts)

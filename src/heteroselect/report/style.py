@@ -4,10 +4,14 @@ from dataclasses import dataclass
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, less the yellow, which is lost on white
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
+ON_DARK = ("#3f9fdf", "#f07f35", "#20b58b", "#db8fbb", "#eeb02f", "#7cc8f4", "#b6bbc2")
+"""The same hues for a dark page, light enough to stand out there."""
+
+STOPS = ("#9bd0d6", "#57acc8", "#2f83bb", "#2a56a0", "#1c2f6e")
+"""Of a map, from low to high. A paler end would be lost on white; on a dark page the picture is inverted."""
+
 DASHES = ("solid", "dash", "dot", "dashdot")
 PAPER, QUIET, INK, GRID = "#7a8088", "#8a8f98", "#22262b", "#e8eaed"
-KIND_COLOURS = ("#0072b2", "#56b4e9", "#e69f00", "#cc79a7")
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -16,10 +20,9 @@ class Look:
     dash: str
 
     @property
-    def fill(self) -> str:
-        """The colour of a seed band, as CSS."""
-        red, green, blue = (int(self.colour[i : i + 2], 16) for i in (1, 3, 5))
-        return f"rgba({red},{green},{blue},0.16)"
+    def css(self) -> str:
+        """The classes of a page's style that give this look."""
+        return f"c{COLOURS.index(self.colour)} {self.dash}"
 
 
 def look(index: int) -> Look:
