@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, PICTURE = ROOT / "docs" / "results" / "compare" / "report.html", ROOT / "docs" / "results" / "report.png"
-WIDTH, HEIGHT = 1240, 1840
+WIDTH, HEIGHT = 1240, 2335
 
 
 def main() -> None:

@@ -126,7 +126,8 @@ def _count(number: int, noun: str) -> str:
 
 def _notes(comparison: Comparison) -> list[str]:
     notes = footnotes(summary for group in comparison.groups for summary in group.summaries)
-    return [f'<p class="caption">{escape(note)}</p>' for note in (*notes, *comparison.left_out)]
+    items = "".join(f"<li>{escape(note)}</li>" for note in (*notes, *comparison.left_out))
+    return [f'<ul class="notes">{items}</ul>'] if items else []
 
 
 def _results(comparison: Comparison) -> str:
