@@ -7,7 +7,7 @@ PEERS  := .venv-peers
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network flower check studies results compare cross tune lean theory screenshots worlds docs bench bench-wire bench-peers bench-flower fuzz clean
+.PHONY: help run test test-network flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -25,7 +25,8 @@ help:
 	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
 	@echo "make worlds   draw the pictures of docs/worlds.md"
-	@echo "make docs     rewrite the list of settings in docs/settings.md"
+	@echo "make docs     rewrite the list of settings in docs/settings.md and of parts in docs/parts.md"
+	@echo "make site     build the documentation site into docs/_site (Sphinx; warnings are errors)"
 	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"
 	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer; the coders' errors at equal bytes"
 	@echo "make bench-peers  one FedAvg job here and on Flower, pfl and FedLab, in a .venv-peers of their own"
@@ -93,6 +94,11 @@ screenshots: $(VENV)/.installed
 
 docs: $(VENV)/.installed
 	$(BIN)/python studies/settings_page.py
+	$(BIN)/python studies/parts_page.py
+
+site: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_site
+	@echo docs/_site/index.html
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py
@@ -124,6 +130,10 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.installed-flower: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flower]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@ $(VENV)/.installed
 
 # A peer that cannot be installed is left out, and the table says so.
