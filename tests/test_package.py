@@ -33,6 +33,7 @@ def test_the_wheel_is_whole_and_runs_from_any_folder(tmp_path):
     assert (package / "data" / "mnist" / "LICENSE.md").is_file()
     assert {path.name for path in (package / "world" / "phones").iterdir()} == {"devices.csv.xz", "LICENSE.md"}
     assert (package / "py.typed").is_file()
+    assert {path.name for path in (package / "report").glob("page.*")} == {"page.py", "page.css", "page.js"}
 
     elsewhere.mkdir()
     command = [sys.executable, "-m", "heteroselect", "run", "--set", "stop_after=1", "--json", "--quiet"]
