@@ -57,8 +57,8 @@ def drawn(found: Sequence[Point], target: str) -> Figure:
         hollow, colour = these[0].said, look(place).colour
         colour = PAPER if hollow else colour
         face = "none" if hollow else colour
-        at = [one.seconds for one in these], [one.megabytes for one in these]
-        panel.scatter(*at, s=26, facecolors=face, edgecolors=colour, label=group, zorder=3)
+        across, up = [one.seconds for one in these], [one.megabytes for one in these]
+        panel.scatter(across, up, s=26, facecolors=face, edgecolors=colour, label=group, zorder=3)
     named = set()
     for one in found:
         if one.name not in named:  # the seeds of a row lie together

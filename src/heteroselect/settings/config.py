@@ -57,7 +57,8 @@ def load(
 
     A method named by the source gives way to what the source says of the run; a method named here (the command line)
     overrides it. What a hand-written source says of single parts stays on top of either. `shared_data` leaves out what
-    a method says about data, model and clock, for runs that are compared; `any_target` is for a metric that is no fraction.
+    a method says about data, model and clock, for runs that are compared; `any_target` is for a metric that is no
+    fraction.
     """
     flat, given = flatten(_tables(source)), flatten(changes or {})
     _refuse_old(flat)
