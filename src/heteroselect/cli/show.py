@@ -13,7 +13,6 @@ from heteroselect.files import read_toml
 from heteroselect.measure import Measure
 from heteroselect.report import tables
 from heteroselect.report.beside import beside
-from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 
 
@@ -23,6 +22,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a run: its figures beside the paper's, and its curve."""
+    from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
     from heteroselect.settings import PaperRow
 
     if not (folder / CONFIG).is_file() or not (folder / ROUNDS).is_file():

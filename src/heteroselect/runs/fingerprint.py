@@ -14,13 +14,14 @@ from typing import Any
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json, write_whole
 from heteroselect.kinds import KINDS
+from heteroselect.runs.folder import FINGERPRINT as FILE
 from heteroselect.settings.config import flatten, nested
 from heteroselect.settings.method import completed as whole
 from heteroselect.settings.method import made
 from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import Config
 
-FILE, UNKNOWN, FORMAT = "fingerprint.json", "unknown", 1
+UNKNOWN, FORMAT = "unknown", 1
 _SHOWN = 6
 FILES = ("world.table", "world.trace", "world.availability.file")
 """Settings that say where a file lies; the digest of the file decides the run, and not its place."""

@@ -21,22 +21,23 @@ from heteroselect.files import (
     read_toml,
     write_whole,
 )
-from heteroselect.runs.fingerprint import FILE as FINGERPRINT
-from heteroselect.runs.fingerprint import Fingerprint
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from heteroselect.runs.fingerprint import Fingerprint  # it imports every part, for which no folder need wait
+
 CONFIG, ROUNDS, SUMMARY, MODEL = "config.toml", "rounds.jsonl", "summary.json", "model.safetensors"
 LONGEST = 8_000_000
 """Bytes of a round's line: that of a hundred thousand clients is shorter."""
+FINGERPRINT = "fingerprint.json"
 FLOWER, WORK = "flower.json", "flower"  # how a run on Flower is carried, and where its processes work
 
 
 class RunFolder:
     """A new folder that fills up as the run goes on; at any moment what is in it is whole."""
 
-    def __init__(self, path: Path, fingerprint: Fingerprint | None = None) -> None:
+    def __init__(self, path: Path, fingerprint: "Fingerprint | None" = None) -> None:
         self.path, self.fingerprint = path, fingerprint
         self._rounds: TextIO | None = None
         self._digest = hashlib.sha256()
@@ -66,7 +67,7 @@ class RunFolder:
         raise HeteroSelectError(text + ".")
 
     @staticmethod
-    def create(path: Path, config: str, fingerprint: Fingerprint | None = None) -> "RunFolder":
+    def create(path: Path, config: str, fingerprint: "Fingerprint | None" = None) -> "RunFolder":
         RunFolder.refuse_taken(path)
         with for_people(path):
             path.mkdir(parents=True, exist_ok=True)
@@ -78,7 +79,7 @@ class RunFolder:
         return folder
 
     @staticmethod
-    def reopen(path: Path, rounds: int, fingerprint: Fingerprint | None = None) -> "RunFolder":
+    def reopen(path: Path, rounds: int, fingerprint: "Fingerprint | None" = None) -> "RunFolder":
         """Go on after `rounds` rounds: what was written of later ones is cut."""
         with for_people(path):
             kept = b"".join(islice(_lines(path), rounds))
