@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
+MNIST  := -e packages/heteroselect-mnist
+PINS   := pyproject.toml packages/heteroselect-mnist/pyproject.toml constraints.txt
 
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
@@ -120,16 +122,16 @@ $(VENV)/bin/python:
 	  { echo "heteroselect needs Python 3.11 or newer; name one with: make PYTHON=python3.12 …" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+$(VENV)/.installed: $(PINS) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[report]'
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,flower]'
+$(VENV)/.installed-dev: $(PINS) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,flower,report,images]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-flower
 
-$(VENV)/.installed-flower: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flower]'
+$(VENV)/.installed-flower: $(PINS) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[flower,report]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(VENV)/bin/python
@@ -137,12 +139,12 @@ $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 # A peer that cannot be installed is left out, and the table says so.
-$(PEERS)/.installed: pyproject.toml constraints.txt benchmarks/peers/constraints.txt
+$(PEERS)/.installed: $(PINS) benchmarks/peers/constraints.txt
 	$(PYTHON) -m venv $(PEERS)
 	@# the peers' pins, and ours of all packages that they do not pin
 	@awk -F'==' 'NR==FNR {pinned[tolower($$1)]=1; print; next} !(tolower($$1) in pinned)' \
 	  benchmarks/peers/constraints.txt constraints.txt > $(PEERS)/constraints.txt
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt -e .
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt $(MNIST) -e .
 	@for peer in 'flwr[simulation]' pfl fedlab; do \
 	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt "$$peer" || \
 	    echo "$$peer could not be installed; going on without it" >&2; \

@@ -36,7 +36,7 @@ def python(*words: str) -> str:
     return done.stdout
 
 
-HEAVY = {"torch", "flwr", "matplotlib", "plotly"}
+HEAVY = {"torch", "flwr", "matplotlib"}
 PARTS = {"numpy", "pydantic", "heteroselect.kinds"}
 """The parts and the settings take a third of a second, for which help does not wait."""
 

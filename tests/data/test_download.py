@@ -3,6 +3,7 @@
 import hashlib
 import re
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 
 from heteroselect.data import download, sources
-from heteroselect.data.download import ARCHIVES, CHUNK, Archive, fetch
+from heteroselect.data.download import ARCHIVES, CHUNK, MNIST, Archive, fetch
 from heteroselect.errors import HeteroSelectError
 
+IDX = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 BODY = np.random.default_rng(0).bytes(3 * CHUNK + 17)
 
 
@@ -60,8 +62,9 @@ class Server(ThreadingHTTPServer):
         """A client that gives up in the middle is what some tests are about."""
 
     def archive(self, kind: str, **changes: Any) -> Archive:
-        facts: dict[str, Any] = {"size": len(BODY), "sha256": hashlib.sha256(BODY).hexdigest()} | changes
-        return Archive(f"http://127.0.0.1:{self.server_port}/{kind}/set.tar.gz", **facts)
+        facts: dict[str, Any] = {"size": len(BODY), "sha256": hashlib.sha256(BODY).hexdigest()}
+        facts["url"] = f"http://127.0.0.1:{self.server_port}/{kind}/set.tar.gz"
+        return Archive(**facts | changes)
 
 
 @pytest.fixture(autouse=True)
@@ -220,9 +223,29 @@ def test_an_interruption_passes_through_and_leaves_nothing(
     assert list(folder.iterdir()) == []
 
 
-def test_mnist_is_in_the_package_already(folder: Path) -> None:
+def test_mnist_that_is_installed_is_not_downloaded(folder: Path) -> None:
     assert (fetch("mnist", folder) / "train-images-idx3-ubyte.xz").is_file()
     assert not folder.exists()
+
+
+def test_mnist_that_is_not_installed_is_four_files_of_a_folder(
+    server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "heteroselect_mnist", None)
+    names = [archive.file for archive in MNIST]
+    assert names == [f"{name}-ubyte.gz" for name in IDX]
+    small = [server.archive("nowhere", url=f"https://there/{name}") for name in names]
+    monkeypatch.setattr(download, "MNIST", tuple(small))
+    steps: list[tuple[int, int]] = []
+    there = f"http://127.0.0.1:{server.server_port}/good/"
+    place = fetch("mnist", folder, url=there, progress=lambda *step: steps.append(step))
+    assert place == folder / "mnist"
+    assert sorted(file.name for file in place.iterdir()) == sorted(names)
+    assert all((place / name).read_bytes() == BODY for name in names)
+    assert steps[-1] == (4 * len(BODY), 4 * len(BODY))
+    assert [step[0] for step in steps] == sorted({step[0] for step in steps})
+    assert fetch("mnist", folder, url=there) == place
+    assert server.hits == ["good"] * 4, "what is there is only checked"
 
 
 def test_only_known_names_can_be_downloaded(folder: Path) -> None:
@@ -238,7 +261,7 @@ def test_what_is_downloaded_is_what_the_loader_looks_for() -> None:
 
 
 def test_the_published_checksums_are_well_formed() -> None:
-    for archive in ARCHIVES.values():
+    for archive in (*ARCHIVES.values(), *MNIST):
         assert re.fullmatch("[0-9a-f]{64}", archive.sha256)
         assert archive.url.startswith("https://")
 

@@ -7,6 +7,7 @@ import lzma
 import os
 import re
 import struct
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -19,11 +20,12 @@ import torch
 from PIL import Image
 
 from heteroselect.data.examples import Pixels
-from heteroselect.data.sources import NAMES, data_folders, default_folder, load, package_mnist
+from heteroselect.data.sources import NAMES, data_folders, default_folder, installed_mnist, load
 from heteroselect.errors import HeteroSelectError
 
 pytestmark = pytest.mark.slow  # whole data sets
 
+ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 RECORD = {"cifar10": 1 + 3072, "cifar100": 2 + 3072}
 
@@ -143,7 +145,7 @@ def write_mnist(folder: Path, train: int = 3, test: int = 2, spelling: str = "{}
     return folder
 
 
-def test_mnist_ships_with_the_package_and_is_the_published_one(tmp_path: Path) -> None:
+def test_mnist_as_installed_is_the_published_one(tmp_path: Path) -> None:
     source = load("mnist", tmp_path)
     header = struct.pack(">4I", 0x803, 60_000, 28, 28)
     published = hashlib.md5(header + source.train.x.numpy().tobytes()).hexdigest()
@@ -157,8 +159,29 @@ def test_mnist_ships_with_the_package_and_is_the_published_one(tmp_path: Path) -
     assert source.pixels == Pixels((0.1307,), (0.3081,), augment=False)
 
 
-def test_the_package_names_the_authors_and_the_licence_of_mnist() -> None:
-    text = (package_mnist() / "LICENSE.md").read_text()
+def test_without_its_package_mnist_is_asked_for_in_one_sentence(
+    nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "heteroselect_mnist", None)
+    assert installed_mnist() is None
+    ways = ("`pip install heteroselect-mnist`", "the folder mnist")
+    fails("mnist", None, *ways, "`heteroselect data mnist` downloads it", "HETEROSELECT_DATA")
+    fails("mnist", tmp_path, *ways, f"--data-dir {tmp_path}`")
+    write_mnist(nowhere / "own" / "mnist")
+    monkeypatch.setenv("HETEROSELECT_DATA", str(nowhere / "own"))
+    assert load("mnist", None).train.y.tolist() == [9, 8, 7]
+
+
+def test_without_pillow_tiny_imagenet_says_which_extra_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiny-imagenet-200.zip").touch()
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    fails("tinyimagenet", tmp_path, "data.name: tinyimagenet", "Pillow", "'heteroselect[images]'")
+
+
+def test_its_package_names_the_authors_and_the_licence_of_mnist() -> None:
+    text = (ROOT / "packages" / "heteroselect-mnist" / "LICENSE.md").read_text()
     for word in ("LeCun", "Cortes", "Burges", "CC BY-SA 3.0", "unchanged"):
         assert word in text
 

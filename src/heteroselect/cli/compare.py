@@ -12,6 +12,7 @@ from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Th
 from heteroselect.cli.report import refuse_others, write
 from heteroselect.cli.terminal import err, note, out, progress_bar, say, terminable
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import require
 from heteroselect.report import MARK
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Run several methods under one clock and compare them."""
+    require("report", "compare")
     from heteroselect.runs import grid as grids
     from heteroselect.runs import table as tables
     from heteroselect.runs.tune import read as read_tuned

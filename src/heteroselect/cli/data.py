@@ -9,7 +9,7 @@ from heteroselect.cli.terminal import err
 
 
 def data(
-    name: Annotated[str, typer.Argument(help="cifar10, cifar100 or tinyimagenet (mnist is included).")],
+    name: Annotated[str, typer.Argument(help="mnist, cifar10, cifar100 or tinyimagenet.")],
     data_dir: Annotated[Path | None, typer.Option(help="The folder to put it in.")] = None,
     url: Annotated[str | None, typer.Option(help="A mirror to take the publisher's file from.")] = None,
 ) -> None:
@@ -25,4 +25,4 @@ def data(
         path = download.fetch(
             name, folder, url=url, progress=lambda done, total: progress.update(task, completed=done, total=total)
         )
-    typer.echo(f"{name}: {path}" if name != "mnist" else f"mnist is part of the package: {path}")
+    typer.echo(f"mnist is installed: {path}" if path == sources.installed_mnist() else f"{name}: {path}")

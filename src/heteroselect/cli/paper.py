@@ -9,6 +9,7 @@ import typer
 from heteroselect.cli.options import Folder, Logs, numbers
 from heteroselect.cli.terminal import out
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import require
 from heteroselect.files import write_whole
 from heteroselect.runs.folder import ROUNDS, for_people, whole_rounds
 
@@ -43,6 +44,8 @@ def compare_log(
 
     Accuracy, loss and the parts of the score; the exit code is 1 where they differ by more than is allowed.
     """
+    if out_dir is not None:
+        require("report", "--out")
     from heteroselect.paper import compare_log as against
 
     if not (folder / ROUNDS).is_file():

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import require
 from heteroselect.files import write_whole
 from heteroselect.report import MARK
 
@@ -23,6 +24,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one page of runs: curves, costs, selection, settings."""
+    require("report", "report")
     write(folders, page, figures, shlex.join(["heteroselect", *sys.argv[1:]]))
 
 

@@ -9,6 +9,7 @@ import typer
 from heteroselect.cli.options import Folder, Json
 from heteroselect.cli.terminal import note, out
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import require
 from heteroselect.files import read_toml
 from heteroselect.measure import Measure
 from heteroselect.report import tables
@@ -22,6 +23,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a run: its figures beside the paper's, and its curve."""
+    if figure is not None:
+        require("report", "--figure")
     from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
     from heteroselect.settings import PaperRow
 

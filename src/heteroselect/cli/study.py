@@ -11,6 +11,7 @@ from heteroselect.cli.options import DataDir, Quiet, Threads
 from heteroselect.cli.report import refuse_others, write
 from heteroselect.cli.terminal import note, out, say
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import require
 from heteroselect.report import MARK
 
 
@@ -59,6 +60,7 @@ def study(
         pace = "" if seconds is None else f", about {seconds / 60:.0f} minutes at the pace of those that are there"
         typer.echo(f"{len(left)} of {len(planned.cells)} runs are left{pace if left else ''}.")
         return
+    require("report", "study")
     refuse_others(path / "report.html", "--out", MARK)
     refuse_other_tables(path, file.stem, found.labels)
     if results is not None:

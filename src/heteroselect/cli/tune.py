@@ -10,6 +10,7 @@ from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Th
 from heteroselect.cli.report import refuse_others
 from heteroselect.cli.terminal import err, note, out, progress_bar, say, terminable
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import require
 from heteroselect.report import MARK
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def tune(
             typer.echo(tuning.described(contest))
         typer.echo(f"{total:,} rounds at most, {total // len(contests):,} per method.")
         return
+    require("report", "tune")
     words = ["heteroselect", "tune", preset, "--methods", ",".join(chosen), "--trials", str(trials)]
     words += ["--seeds", ",".join(map(str, counted)), "--by", by]
     words += [] if rounds is None else ["--rounds", str(rounds)]

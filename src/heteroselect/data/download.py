@@ -9,13 +9,13 @@ import os
 import secrets
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
-from heteroselect.data.sources import package_mnist
+from heteroselect.data.sources import installed_mnist
 from heteroselect.errors import HeteroSelectError
 
 Progress = Callable[[int, int], None]
@@ -56,6 +56,17 @@ ARCHIVES: Mapping[str, Archive] = {
     ),
 }
 
+MNIST = tuple(
+    Archive(f"https://ossci-datasets.s3.amazonaws.com/mnist/{file}-ubyte.gz", size, sha256)
+    for file, size, sha256 in (
+        ("train-images-idx3", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+        ("train-labels-idx1", 28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+        ("t10k-images-idx3", 1_648_877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+        ("t10k-labels-idx1", 4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+    )
+)
+"""The published files, from PyTorch's mirror: the publishers' own page no longer offers them."""
+
 
 class _FailureError(Exception):
     """Why a download failed, as the middle of a sentence."""
@@ -71,15 +82,37 @@ def fetch(
 ) -> Path:
     """The published archive of a data set in `folder`, downloaded unless it is there already.
 
-    `url` is another address of the same file; `progress` is called with the bytes so far and in all.
-    MNIST ships with the package: nothing is downloaded and the package's own folder is returned.
+    `url` is another address of the same file; `progress` is called with the bytes so far and in all. MNIST is a folder
+    of four files, that of heteroselect-mnist where it is installed, and its `url` is the address of such a folder.
     """
     if name == "mnist":
-        return package_mnist()
+        return installed_mnist() or fetch_all(name, MNIST, folder / name, url=url, progress=progress)
     archive = archive or ARCHIVES.get(name)
     if archive is None:
         raise HeteroSelectError(f"{name!r} cannot be downloaded: choose from mnist, {', '.join(ARCHIVES)}.")
-    target, address = folder / archive.file, url or archive.url
+    return _fetched(name, archive, folder, url or archive.url, progress)
+
+
+def fetch_all(
+    name: str,
+    archives: Sequence[Archive],
+    folder: Path,
+    *,
+    url: str | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """The folder, with the published files in it; those that are there already are only checked."""
+    before, total = 0, sum(archive.size for archive in archives)
+    for archive in archives:
+        address = f"{url.rstrip('/')}/{archive.file}" if url else archive.url
+        watch = (lambda done, _, so_far=before: progress(so_far + done, total)) if progress else None
+        _fetched(name, archive, folder, address, watch)
+        before += archive.size
+    return folder
+
+
+def _fetched(name: str, archive: Archive, folder: Path, address: str, progress: Progress | None) -> Path:
+    target = folder / archive.file
     try:
         if target.exists():
             return _verified(target, archive)

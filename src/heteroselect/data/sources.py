@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 
 from heteroselect.data.audiomnist import FILE, read_audiomnist
@@ -52,7 +52,7 @@ def _published(read: Callable[[Path], Parts], classes: int, pixels: Pixels) -> C
     """A reader of a data set whose publishers say what the test part is."""
 
     def source(name: str, place: Path, _: float) -> Source:
-        train, test = _shipped(place) if place == package_mnist() else read(place)
+        train, test = _installed(place) if place == installed_mnist() else read(place)
         return Source(name, train, test, classes, pixels)
 
     return source
@@ -72,14 +72,15 @@ def default_folder() -> Path:
     return Path(named).expanduser() if named else _user_cache()
 
 
-def package_mnist() -> Path:
-    """The copy of MNIST that ships with the package."""
-    return Path(str(resources.files("heteroselect.data"))) / "mnist"
+def installed_mnist() -> Path | None:
+    """The files of the distribution heteroselect-mnist, which has a licence of its own; None where it is not there."""
+    found = find_spec("heteroselect_mnist")
+    return Path(found.origin).parent if found is not None and found.origin else None
 
 
 @cache
-def _shipped(place: Path) -> Parts:
-    """MNIST as it ships, unpacked once per process: a grid of runs would do it again for each. All runs share these
+def _installed(place: Path) -> Parts:
+    """MNIST as installed, unpacked once per process: a grid of runs would do it again for each. All runs share these
     tensors, and none writes to them."""
     return read_mnist(place)
 
@@ -99,8 +100,8 @@ def _find(name: str, folder: Path | None) -> Path:
                 archive = place.name in layout.archives and place.is_file()
                 if archive or any(any(place.glob(mark)) for mark in layout.marks):
                     return place
-    if name == "mnist":
-        return package_mnist()
+    if name == "mnist" and (installed := installed_mnist()):
+        return installed
     other = "" if folder else ", or into a folder named by --data-dir or HETEROSELECT_DATA"
     if layout.origin:
         raise HeteroSelectError(
@@ -108,9 +109,10 @@ def _find(name: str, folder: Path | None) -> Path:
             f"{folder or default_folder()}{other}; docs/data.md says how they are made."
         )
     command = f"heteroselect data {name}" + (f" --data-dir {shlex.quote(str(folder))}" if folder else "")
-    files = f"{layout.archives[0]} or the folder {layout.folder}"
+    files = " or ".join([*layout.archives[:1], f"the folder {layout.folder}"])
+    package = "`pip install heteroselect-mnist` brings it, " if name == "mnist" else ""
     raise HeteroSelectError(
-        f"The data set {name} is not in {' or '.join(map(str, folders))}: `{command}` downloads it, "
+        f"The data set {name} is not in {' or '.join(map(str, folders))}: {package}`{command}` downloads it, "
         f"otherwise put {files} into {folder or default_folder()}{other}."
     )
 

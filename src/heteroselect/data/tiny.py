@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
 
 from heteroselect.data.examples import Examples
 from heteroselect.data.files import AGAIN, Parts, missing, reading, title_of
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import require
 
 _TRAIN_IMAGE = re.compile(r"train/([^/]+)/images/[^/.][^/]*\.JPEG")
 _TEST_IMAGE = re.compile(r"val/images/[^/.][^/]*\.JPEG")
@@ -24,6 +24,7 @@ Files = Mapping[str, Callable[[], bytes]]  # how to read each file, by its path 
 
 
 def read_tiny(place: Path) -> Parts:
+    require("images", "data.name: tinyimagenet")
     if place.is_dir():
         patterns = ("*.txt", "val/*.txt", "val/images/*", "train/*/images/*")
         found = (file for pattern in patterns for file in place.glob(pattern))
@@ -75,6 +76,8 @@ def _annotated(place: Path, files: Files) -> list[tuple[str, str]]:
 
 
 def _decoded(place: Path, files: Files, names: Sequence[str]) -> torch.Tensor:
+    from PIL import Image  # of the extra `images`, which other data sets do without
+
     pixels = np.empty((len(names), 3, 64, 64), np.uint8)
 
     def decode(at: int) -> None:

@@ -1,0 +1,20 @@
+"""What only some commands need comes with an extra; a command that needs it says so before it does anything."""
+
+from importlib.util import find_spec
+
+from heteroselect.errors import HeteroSelectError
+
+MODULES = {
+    "report": {"matplotlib": "Matplotlib"},
+    "images": {"PIL": "Pillow"},
+}
+"""Of each extra, the modules that are used here, and what people call them."""
+
+
+def require(extra: str, wanted: str) -> None:
+    """Refuse `wanted`, a command or a setting, where something of the extra is not installed. Nothing is imported."""
+    for module, title in MODULES[extra].items():
+        if find_spec(module) is None:
+            raise HeteroSelectError(
+                f"{wanted}: {title} is not installed; `pip install 'heteroselect[{extra}]'` brings it."
+            )
