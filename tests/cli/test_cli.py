@@ -11,8 +11,7 @@ import time
 import pytest
 
 import heteroselect
-from heteroselect.runs.fingerprint import FILE as FINGERPRINT
-from heteroselect.runs.folder import CONFIG, MODEL, ROUNDS, SUMMARY
+from heteroselect.runs.folder import CONFIG, FINGERPRINT, MODEL, ROUNDS, SUMMARY
 from heteroselect.version import __version__
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes

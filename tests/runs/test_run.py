@@ -14,8 +14,7 @@ import heteroselect
 from heteroselect import methods
 from heteroselect.kinds import KINDS
 from heteroselect.runs.experiment import prepare
-from heteroselect.runs.fingerprint import FILE as FINGERPRINT
-from heteroselect.runs.folder import CONFIG, MODEL, ROUNDS, SUMMARY
+from heteroselect.runs.folder import CONFIG, FINGERPRINT, MODEL, ROUNDS, SUMMARY
 from heteroselect.runs.loop import play
 from heteroselect.settings.config import load
 from heteroselect.streams import Draws

@@ -19,10 +19,10 @@ from heteroselect.method import Method
 from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
-from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.fingerprint import FILES, Fingerprint, refuse_edited
 from heteroselect.runs.folder import (
     CONFIG,
+    FINGERPRINT,
     FLOWER,
     MODEL,
     RunFolder,

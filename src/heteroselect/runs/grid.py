@@ -13,9 +13,8 @@ from typing import Any
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.runs.api import choose_device, resume, run_loaded
-from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.fingerprint import deciding, listed
-from heteroselect.runs.folder import CONFIG, finished
+from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished
 from heteroselect.runs.identity import planned, unlike
 from heteroselect.runs.loop import Interrupted, Line
 from heteroselect.runs.reclock import rewrite

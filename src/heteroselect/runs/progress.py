@@ -16,9 +16,8 @@ from heteroselect.flat import Weights
 from heteroselect.messages import Order
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
-from heteroselect.runs.fingerprint import FILE as FINGERPRINT
 from heteroselect.runs.fingerprint import Fingerprint
-from heteroselect.runs.folder import RunFolder, rounds_sha256, whole_rounds
+from heteroselect.runs.folder import FINGERPRINT, RunFolder, rounds_sha256, whole_rounds
 from heteroselect.runs.store import DiskStore, Uploads, clear
 from heteroselect.server import Flight, Server
 from heteroselect.settings import SimulateSettings
