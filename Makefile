@@ -15,7 +15,7 @@ help:
 	@echo "make run      set up and run the MNIST experiment in full"
 	@echo "make test     set up with the development tools; lint, types and all tests"
 	@echo "make flower   set up with Flower and run MNIST on a SuperLink and three SuperNodes with TLS"
-	@echo "make test-network  Flower over links of 0.5, 1 and 2 Mb/s between network namespaces (needs root and iproute2)"
+	@echo "make test-network  Flower between network namespaces: measured links, and the commands of docs/flower.md (needs root and iproute2)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures, then make results;"
 	@echo "              LOGS=DIR draws the authors' logs in that folder beside ours"

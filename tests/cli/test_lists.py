@@ -98,5 +98,5 @@ def test_the_commands_are_listed_with_a_whole_line_each(call):
     out = call("--help")[1]
     for name in ("run", "resume", "show", "compare", "report", "replay", "compare-log", "data", "flower"):
         assert re.search(rf"(?m)^  {name} +[A-Z].*[^.]\.$", out), name
-    assert all(name in call("flower", "--help")[1] for name in ("simulate", "deploy", "resume"))
+    assert all(name in call("flower", "--help")[1] for name in ("simulate", "deploy", "resume", "keys", "app"))
     assert "No such command" in call("flower", "nope")[2]

@@ -13,6 +13,7 @@ from heteroselect.cli import app
 from heteroselect.cli.flower import _config
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.app import _experiment
+from heteroselect.flower.keys import digest_of
 from heteroselect.flower.plan import Plan
 from heteroselect.runs.api import resume, settings_of
 from heteroselect.settings.config import to_toml
@@ -158,3 +159,27 @@ def test_where_flower_worked_may_not_be_a_link(stopped, tmp_path):
     with pytest.raises(HeteroSelectError, match="flower is a link"):
         run("flower", "resume", str(stopped), "--set", "method.server.kind=part.py:Step")
     assert (precious / "thesis.txt").read_text() == "mine"
+
+
+def test_keys_and_an_app_for_a_cluster(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("flower", "keys", "keys", "--server", "192.0.2.1", "--nodes", "2")
+    files = ["ca.crt", "node0", "node0.pub", "node1", "node1.pub", "server.key", "server.pem"]
+    assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == files
+    with pytest.raises(HeteroSelectError, match="keys: keys is not empty"):
+        run("flower", "keys", "keys", "--server", "192.0.2.1")
+    with pytest.raises(HeteroSelectError, match="--key: there are 1 for 2 nodes"):
+        run("flower", "app", "mnist", "--nodes", "2", "--key", "keys/node0.pub", "--out", "run")
+    with pytest.raises(HeteroSelectError, match="--key: keys/node0 is no public key"):
+        run("flower", "app", "mnist", "--key", "keys/node0", "--out", "run")
+    assert not (tmp_path / "run").exists()
+    both = ["--key", "keys/node0.pub", "--key", "keys/node1.pub"]
+    run("flower", "app", "mnist", "--nodes", "2", *both, "--rounds", "3", "--out", "run")
+    project = tomllib.loads((tmp_path / "run" / "flower" / "app" / "pyproject.toml").read_text())
+    settings = project["tool"]["flwr"]["app"]["config"]
+    assert settings["keys"].split() == [digest_of(tmp_path / "keys" / f"node{place}.pub") for place in (0, 1)]
+    assert (settings["out"], settings["memory"]) == (str(tmp_path / "run"), "")
+    assert settings["config"] == (tmp_path / "run" / "config.toml").read_text()
+    assert Plan.of(settings["plan"]) == Plan.read(tmp_path / "run")
+    with pytest.raises(HeteroSelectError, match="is one of a cluster; `flwr run run/flower/app SUPERLINK`"):
+        run("flower", "resume", "run")

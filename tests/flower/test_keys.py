@@ -3,9 +3,11 @@
 import datetime
 import stat
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
 
+from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.keys import make_node_key, make_tls
 
 
@@ -31,3 +33,14 @@ def test_private_keys_are_the_users_alone_and_fit_their_public_ones(tmp_path):
     assert key.public_key() == load_ssh_public_key(public.read_bytes())
     other, _ = make_node_key(tmp_path / "keys", "other")
     assert other.read_bytes() != private.read_bytes()
+
+
+def test_a_certificate_for_others_names_the_hosts_by_which_they_come(tmp_path):
+    tls = make_tls(tmp_path / "keys", ["192.0.2.1", "server.example", "localhost"], days=3)
+    certificate = x509.load_pem_x509_certificate(tls.certificate.read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", "server.example"]
+    assert [str(one) for one in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "192.0.2.1"]
+    assert certificate.not_valid_after_utc - certificate.not_valid_before_utc < datetime.timedelta(days=4)
+    with pytest.raises(HeteroSelectError, match=r"--server: 'no host' is neither"):
+        make_tls(tmp_path / "keys", ["no host"])

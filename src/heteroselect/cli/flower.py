@@ -1,4 +1,4 @@
-"""heteroselect flower: simulate · deploy · resume. Flower and PyTorch are imported only when one of them is used."""
+"""heteroselect flower: simulate · deploy · resume · keys · app. Flower and PyTorch are imported when they are used."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from heteroselect.files import read_toml
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token, refuse_steps
 from heteroselect.runs.fingerprint import FILES
-from heteroselect.runs.folder import CONFIG, RunFolder, finished, made, numbered, refuse_links
+from heteroselect.runs.folder import CONFIG, WORK, RunFolder, finished, for_people, made, numbered, refuse_links
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten, load, parse_changes, to_toml
 from heteroselect.settings.own import is_path
@@ -91,7 +91,13 @@ def resume(
     refuse_changes(changes)
     named = flatten(changes).items()
     parts = {key: _whole(str(place)) if key in FILES else _whole_code(str(place)) for key, place in named}
-    plan = replace(Plan.read(folder), method=_whole_code(method) if method else "", parts=parts)
+    plan = Plan.read(folder)
+    if plan.mode == "cluster":
+        raise HeteroSelectError(
+            f"flower resume: the run in {folder} is one of a cluster; "
+            f"`flwr run {folder / WORK / 'app'} SUPERLINK` goes on with it."
+        )
+    plan = replace(plan, method=_whole_code(method) if method else "", parts=parts)
     refuse_other_versions(folder)
     refuse_links(folder)
     if finished(folder):  # then nothing of the user's own code is needed
@@ -101,6 +107,67 @@ def resume(
         config = plan.load(folder / CONFIG).config
         refuse_another_method(folder, config.method)
     _supervise(folder, config, plan, as_json=as_json, quiet=quiet)
+
+
+@app.command(cls=Command)
+def keys(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder, for this user alone.")],
+    server: Annotated[
+        list[str], typer.Option(help="A name or address by which nodes reach the SuperLink; may be given again.")
+    ],
+    nodes: Annotated[int, typer.Option(min=1, help="Key pairs to make: node0, node1, ….")] = 1,
+    days: Annotated[int, typer.Option(min=1, help="How long the certificate holds.")] = 30,
+) -> None:
+    """Make an authority, a certificate for a SuperLink that others reach, and a key pair for each SuperNode."""
+    require_flower()
+    from heteroselect.flower.keys import make_node_key, make_tls
+
+    if folder.exists() and any(folder.iterdir()):
+        raise HeteroSelectError(f"keys: {folder} is not empty; allowed is a new or an empty folder.")
+    with for_people(folder):
+        make_tls(folder, server, days)
+        for place in range(nodes):
+            make_node_key(folder, f"node{place}")
+    note(f"keys: {folder} (ca.crt and its own nodeI for each node; everything else stays here)")
+
+
+@app.command("app", cls=Command)
+def write(
+    preset: options.Preset = "mnist",
+    nodes: Annotated[int, typer.Option(min=1, help="SuperNodes that will be there; each hosts clients in turn.")] = 1,
+    key: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE.pub", help="The public key of node 0, again for node 1, ….")
+    ] = None,
+    clients: Annotated[int | None, typer.Option(help="K, dealt out to the nodes in turn; by default one each.")] = None,
+    rounds: options.Rounds = None,
+    method: options.Named = None,
+    seed: options.Seed = None,
+    set_: options.Changes = None,
+    timeout: Timeout = 600.0,
+    out_dir: options.Out = None,
+) -> None:
+    """Write a run folder and the app that `flwr run` starts it with, on a SuperLink of this machine that is there
+    already. The same again goes on with a run that was stopped."""
+    require_flower()
+    from heteroselect.flower.keys import digest_of
+    from heteroselect.flower.processes import APP, write_app
+
+    count = clients if clients is not None or "clients" in parse_changes(set_ or []) else nodes
+    config, own = _config(preset, method, set_, None, seed=seed, rounds=rounds, clients=count)
+    if nodes > config.clients:
+        raise HeteroSelectError(f"--nodes: allowed is at most one for each of the {config.clients} clients.")
+    if key and len(key) != nodes:
+        raise HeteroSelectError(f"--key: there are {len(key)} for {nodes} nodes; allowed is one for each, or none.")
+    try:
+        digests = [digest_of(one) for one in key or []]
+    except OSError as error:
+        raise HeteroSelectError(f"--key: {error.filename} cannot be read ({error.strerror}).") from error
+    plan = Plan("cluster", new_token(), nodes, timeout=timeout, **own)
+    path = _created(plan, config, out_dir).absolute()
+    settings = {"config": to_toml(config), "out": str(path), "work": str(path / WORK), "memory": "", "plan": plan.text}
+    with for_people(path):
+        write_app(path / WORK / APP, {**settings, "keys": " ".join(digests)})
+    note(f"`flwr run {path / WORK / APP} SUPERLINK` starts the run in {path}, or goes on with it.")
 
 
 def _config(
@@ -141,13 +208,18 @@ def _whole_code(name: str) -> str:
 
 
 def _run(plan: Plan, config: Config, out_dir: Path | None, *, as_json: bool, quiet: bool) -> None:
+    _supervise(_created(plan, config, out_dir), config, plan, as_json=as_json, quiet=quiet)
+
+
+def _created(plan: Plan, config: Config, out_dir: Path | None) -> Path:
+    """A new run folder with the settings and the plan in it."""
     if out_dir is not None:
         RunFolder.refuse_taken(out_dir)
     path = out_dir or numbered(Path("runs"), f"{Path(config.data.name).stem}-{config.method_name}-flower")
     with made(path):
         RunFolder.create(path, to_toml(config)).close()
         plan.write(path)
-    _supervise(path, config, plan, as_json=as_json, quiet=quiet)
+    return path
 
 
 def _supervise(path: Path, config: Config, plan: Plan, *, as_json: bool, quiet: bool) -> None:

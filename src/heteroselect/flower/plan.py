@@ -25,7 +25,7 @@ class Plan:
     flower.json says of them is for people, and `flower resume` takes the files that it is given itself.
     """
 
-    mode: Literal["simulate", "deploy"]
+    mode: Literal["simulate", "deploy", "cluster"]
     token: str
     nodes: int
     tls: bool = False

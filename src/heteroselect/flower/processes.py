@@ -38,7 +38,7 @@ OFFLINE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray then listens on the loopback only
 }
-PROCESSES = "processes.json"
+PROCESSES, APP = "processes.json", "app"
 ANSWER = 120.0  # seconds in which one of Flower's own commands should have answered
 _CONNECTION = "here"
 
@@ -129,9 +129,8 @@ class Flower:
 
     def submit(self, app: Mapping[str, Any], federation: str = "") -> str:
         """Hand the app to the SuperLink, and return the number of the run."""
-        folder = self.work / "app"
-        folder.mkdir(exist_ok=True)
-        write_whole(folder / "pyproject.toml", tomli_w.dumps(_project(app)).encode())
+        folder = self.work / APP
+        write_app(folder, app)
         options = ["--federation-config", federation] if federation else []
         return str(self.flwr("run", str(folder), _CONNECTION, *options)["run-id"])
 
@@ -263,6 +262,12 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def write_app(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write the folder that `flwr run` hands to a SuperLink."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "pyproject.toml", tomli_w.dumps(_project(settings)).encode())
 
 
 def _project(settings: Mapping[str, Any]) -> dict[str, Any]:
