@@ -63,7 +63,13 @@ def test_the_wheel_holds_the_package_and_nothing_under_another_licence(dist: Pat
     phones = {"heteroselect/world/phones/devices.csv.xz", "heteroselect/world/phones/LICENSE.md"}
     code = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
     page = {"heteroselect/report/page.css", "heteroselect/report/page.js"}
-    assert {file for file in files if ".dist-info/" not in file} == {*code, *presets, *phones, *page, "heteroselect/py.typed"}
+    assert {file for file in files if ".dist-info/" not in file} == {
+        *code,
+        *presets,
+        *phones,
+        *page,
+        "heteroselect/py.typed",
+    }
     assert facts["License-Expression"] == "Apache-2.0 AND MIT"
     assert facts.get_all("License-File") == ["LICENSE", "src/heteroselect/world/phones/LICENSE.md"]
     assert "MIT licence" in (ROOT / "src/heteroselect/world/phones/LICENSE.md").read_text()

@@ -65,7 +65,7 @@ def commands() -> list[tuple[str, bool, str]]:
     """The machine of each command of the page's section, whether it is left running, and the command."""
     section = PAGE.read_text(encoding="utf-8").partition("\n## On two machines\n")[2].partition("\n## ")[0]
     found = []
-    for block in re.findall(r"```\n(.*?)```", section, re.S):
+    for block in re.findall(r"```sh\n(.*?)```", section, re.S):
         title, *lines = block.strip().splitlines()
         host, _, more = title.removeprefix("# ").partition(", ")
         found += [(host, more == "left running", line) for line in lines]
