@@ -1,5 +1,7 @@
 """Training a cohort as one matrix: the bits are those of training one by one, or it is not done."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -214,3 +216,24 @@ def test_a_difference_in_one_bit_is_noticed(bend):
 
     cohort._graph = graph
     assert cohort.fits(loss, x, y) is not bend
+
+
+def test_an_operator_without_a_rule_for_batches_is_given_up_at_once_and_without_a_warning(monkeypatch):
+    """An LSTM's, on a CPU: vmap would go row by row and warn, and making a graph of that takes seconds."""
+
+    class Last(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.recurrent, self.head = nn.LSTM(2, 3, batch_first=True), nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.head(self.recurrent(x)[0][:, -1])
+
+    traced = []
+    monkeypatch.setattr(torch.jit, "trace", lambda *rest, **more: traced.append(rest))
+    x, y = torch.randn(2, 3, 4, 2), torch.zeros(2, 3, dtype=torch.long)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        fits = Together(FlatModel(Last()), 2).fits(nn.functional.cross_entropy, x, y)
+    assert (fits, traced) == (False, [])
+    assert [str(one.message) for one in warned] == []

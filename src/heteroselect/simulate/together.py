@@ -57,7 +57,7 @@ class Together:
         try:
             for _ in range(3):  # a traced graph takes two runs to settle
                 losses = self.backward(loss, x, y)
-        except (RuntimeError, ValueError, TypeError):  # a module that vmap or the tracer cannot take
+        except (RuntimeError, ValueError, TypeError, UserWarning):  # a module that vmap or the tracer cannot take
             return False
         for row in range(len(self.vector)):
             self.model.vector.copy_(self.vector[row])
@@ -85,7 +85,11 @@ class Together:
             value = loss(outputs, targets)
             return value, outputs if self.exact else value
 
-        plain = make_fx(vmap(grad_and_value(one, has_aux=True)))(self._parameters, x, y)
+        with warnings.catch_warnings():
+            # without a rule for a whole batch (that of an LSTM on a CPU) vmap goes row by row, which takes longer to
+            # trace than clients one by one take for all of their rounds
+            warnings.filterwarnings("error", ".*not yet implemented the batching rule.*")
+            plain = make_fx(vmap(grad_and_value(one, has_aux=True)))(self._parameters, x, y)
         add_within_products(plain)
 
         def flat(*inputs: Tensor) -> tuple[Tensor, ...]:
