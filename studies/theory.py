@@ -38,8 +38,9 @@ from heteroselect.report.style import INK, look
 from heteroselect.round import Plan, Round, Seen, observe_and_score, select_and_allocate
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.experiment import Experiment, prepare
-from heteroselect.runs.loop import Engine, Line, Result, play, simulated
+from heteroselect.runs.loop import Engine, play, simulated
 from heteroselect.runs.progress import Progress
+from heteroselect.runs.result import Line, Result
 from heteroselect.score import Scores
 from heteroselect.select import Cohort, Situation, Softmax, Uniform
 from heteroselect.settings.config import load

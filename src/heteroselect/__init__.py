@@ -14,14 +14,17 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.version import __version__
 
 if TYPE_CHECKING:
+    from heteroselect.comparison.calls import compare, study
+    from heteroselect.comparison.result import Comparison
     from heteroselect.evaluate import Metric
     from heteroselect.method import Method
-    from heteroselect.runs.api import resume, run
     from heteroselect.runs.api import settings_of as load
-    from heteroselect.runs.loop import Interrupted, Result
+    from heteroselect.runs.calls import read, resume, run
+    from heteroselect.runs.result import Interrupted, Result
     from heteroselect.settings import Config
 
 __all__ = [
+    "Comparison",
     "Config",
     "HeteroSelectError",
     "Interrupted",
@@ -29,21 +32,28 @@ __all__ = [
     "Metric",
     "Result",
     "__version__",
+    "compare",
     "load",
+    "read",
     "resume",
     "run",
+    "study",
 ]
 
 # where a name lives; it is imported when it is used, because PyTorch takes seconds
 _HOMES = {
+    "Comparison": "comparison.result:Comparison",
     "Config": "settings:Config",
-    "Interrupted": "runs.loop:Interrupted",
+    "Interrupted": "runs.result:Interrupted",
     "Method": "method:Method",
     "Metric": "evaluate:Metric",
-    "Result": "runs.loop:Result",
+    "Result": "runs.result:Result",
+    "compare": "comparison.calls:compare",
     "load": "runs.api:settings_of",
-    "resume": "runs.api:resume",
-    "run": "runs.api:run",
+    "read": "runs.calls:read",
+    "resume": "runs.calls:resume",
+    "run": "runs.calls:run",
+    "study": "comparison.calls:study",
 }
 
 

@@ -11,7 +11,7 @@ import heteroselect
 from heteroselect.data.examples import Examples, Source
 from heteroselect.data.federation import set_aside, set_aside_each
 from heteroselect.errors import HeteroSelectError
-from heteroselect.runs.loop import Result
+from heteroselect.runs.result import Result
 from heteroselect.settings.config import load
 from heteroselect.streams import Streams
 

@@ -15,8 +15,8 @@ from heteroselect.cli.report import report
 from heteroselect.cli.run import resume, run
 from heteroselect.cli.show import show
 from heteroselect.cli.study import study
-from heteroselect.cli.terminal import err
 from heteroselect.cli.tune import tune
+from heteroselect.display.progress import err
 from heteroselect.errors import HeteroSelectError
 from heteroselect.version import __version__
 

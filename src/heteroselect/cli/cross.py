@@ -6,11 +6,12 @@ from typing import Any
 
 import typer
 
-from heteroselect.cli.report import refuse_others
-from heteroselect.cli.terminal import note, out, say
+from heteroselect.cli.terminal import out, say
+from heteroselect.display.progress import note
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json
 from heteroselect.report import MARK
+from heteroselect.report.write import refuse_others
 
 
 def cross(

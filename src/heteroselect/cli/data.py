@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from heteroselect.cli.terminal import err
+from heteroselect.display.progress import err
 
 
 def data(

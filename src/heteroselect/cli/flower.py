@@ -8,7 +8,8 @@ import typer
 
 from heteroselect.cli import options
 from heteroselect.cli.commands import Command
-from heteroselect.cli.terminal import note, own_files, print_result, say, terminable, watching
+from heteroselect.cli.terminal import own_files, print_result, say, terminable, watching
+from heteroselect.display.progress import note
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.flower import require_flower

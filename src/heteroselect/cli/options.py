@@ -37,6 +37,13 @@ Rounds = Annotated[int | None, typer.Option(help="The horizon T of all schedules
 Out = Annotated[Path | None, typer.Option("--out", help="A new folder; by default one under runs/.")]
 Threads = Annotated[int | None, typer.Option(help="Clients that train at once; the result does not depend on it.")]
 DataDir = Annotated[Path | None, typer.Option(help="The folder of the data sets.")]
+Log = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LOGGER",
+        help="Also log the rounds' numbers, offline: tensorboard, mlflow or wandb; may be given again.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no notices and no table.")]
 

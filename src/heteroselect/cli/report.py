@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
-from heteroselect.files import write_whole
-from heteroselect.report import MARK
+from heteroselect.report.write import write as write_page
 
 
 def report(
@@ -29,38 +27,6 @@ def report(
 
 
 def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> None:
-    """Write the page, and the figures where they are wanted. Everything is read and checked before anything is written,
-    so that an error leaves nothing half done."""
-    from heteroselect.report.load import compare  # numpy and pydantic take a while to import
-
-    comparison = compare(folders)
-    from heteroselect.report.page import render
-
-    refuse_others(page, "--out", MARK)
-    text = render(comparison, command)
-    drawn: list[Path] = []
-    if figures is not None:
-        from heteroselect.report import figures as paper
-
-        for name in paper.names():
-            refuse_others(figures / name, "--figures", MARK)
-        drawn = paper.write(comparison, figures, MARK)
-    try:
-        page.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(page, text.encode())
-    except OSError as error:
-        raise HeteroSelectError(f"--out: {page} cannot be written ({error.strerror}).") from error
-    for sentence in comparison.left_out:
+    """Write the page, and the figures where they are wanted, and say so."""
+    for sentence in write_page(folders, page, figures, command):
         typer.echo(sentence, err=True)
-    for path in (page, *drawn):
-        typer.echo(f"written: {path}", err=True)
-
-
-def refuse_others(path: Path, option: str, mark: str) -> None:
-    """Refuse to overwrite a file that is no report; a report may be written again in its place."""
-    try:
-        taken = path.exists() and mark.encode() not in path.read_bytes()
-    except OSError as error:
-        raise HeteroSelectError(f"{option}: {path} cannot be written ({error.strerror}).") from error
-    if taken:
-        raise HeteroSelectError(f"{option}: {path} exists and is no report of heteroselect; name another place.")

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from heteroselect.cli.options import Folder, Json
-from heteroselect.cli.terminal import note, out
+from heteroselect.cli.terminal import out
+from heteroselect.display.progress import note
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
 from heteroselect.files import read_toml

@@ -1,6 +1,5 @@
 """heteroselect study: the runs that a file stands for, and the table and the page of them."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,11 +7,9 @@ import typer
 
 from heteroselect.cli.compare import print_table, run_cells
 from heteroselect.cli.options import DataDir, Quiet, Threads
-from heteroselect.cli.report import refuse_others, write
-from heteroselect.cli.terminal import note, out, say
-from heteroselect.errors import HeteroSelectError
+from heteroselect.cli.terminal import out, say
+from heteroselect.display.progress import note
 from heteroselect.extras import require
-from heteroselect.report import MARK
 
 
 def study(
@@ -38,9 +35,9 @@ def study(
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of a study, and write its table and its page."""
+    from heteroselect.comparison import work
     from heteroselect.runs import results as kept
     from heteroselect.runs import study as studies
-    from heteroselect.runs import table as tables
 
     found = studies.read(file)
     if data_dir is not None:
@@ -61,45 +58,20 @@ def study(
         typer.echo(f"{len(left)} of {len(planned.cells)} runs are left{pace if left else ''}.")
         return
     require("report", "study")
-    refuse_others(path / "report.html", "--out", MARK)
-    refuse_other_tables(path, file.stem, found.labels)
+    work.refuse_other_study(path, file.stem, found.labels)
     if results is not None:
         kept.read(results)
     failed = run_cells(planned.cells, path, threads=threads, quiet=quiet, minutes=budget)
-    done = [cell for cell in planned.cells if cell.method not in failed and cell.done]
-    if not done:
-        raise HeteroSelectError("study: no run has come to its end.")
     command = f"heteroselect study {file}"
-    rows = kept.collect(found, file.stem, planned, command)
-    claims = {kept.sentence(claim): claim for claim in rows["claims"]}
-    table = tables.write(done, path, command, stem=file.stem, claims=claims, ranked=False)
-    write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
-    if results is not None:
-        kept.merge(results, rows)
+    comparison, said = work.finish_study(found, file.stem, planned, path, command, failed=failed, results=results)
+    for sentence in said:
+        typer.echo(sentence, err=True)
     if not quiet:
-        print_table(table)
-        for sentence in claims:
+        print_table(comparison.table)
+        for sentence in comparison.claims:
             out.print(sentence, markup=False, highlight=False)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
-    if failed or len(done) < len(planned.cells):
-        say(f"{len(planned.cells) - len(done)} of {len(planned.cells)} runs are not there yet")
+    missing = sum(cell.method in failed or not cell.done for cell in planned.cells)
+    if missing:
+        say(f"{missing} of {len(planned.cells)} runs are not there yet")
         raise typer.Exit(1)
-
-
-def refuse_other_tables(path: Path, stem: str, labels: Sequence[str]) -> None:
-    """The tables of a study are written again in their place only by one that has all of their rows."""
-    from heteroselect.files import read_json
-
-    names = [f"{stem}.{kind}" for kind in ("csv", "json", "tex")]
-    for name in [] if (path / f"{stem}.md").exists() else names:
-        refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with the .md
-    refuse_others(path / f"{stem}.md", "--out", "Made by `heteroselect study")
-    try:
-        there = dict.fromkeys(str(run["row"]) for run in read_json(path / f"{stem}.json")["runs"])
-    except (OSError, ValueError, KeyError, TypeError):  # there is none, or none that could be lost
-        return
-    if other := [row for row in there if row not in labels]:
-        raise HeteroSelectError(
-            f"--out: {path / stem}.md is of another study, with the rows {', '.join(other)}; allowed is a new folder, "
-            "or a study that has these rows, too."
-        )

@@ -2,32 +2,25 @@
 
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
+from heteroselect.display import progress
+from heteroselect.display.progress import Watch, err, note
 from heteroselect.report import tables
 from heteroselect.report.beside import beside
 from heteroselect.runs.folder import whole_rounds
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from heteroselect.runs.loop import Result
+    from heteroselect.runs.result import Result
     from heteroselect.settings import Config
 
-Line = dict[str, Any]
-# what is printed has names of strangers in it, which are no markup
-out, err = Console(markup=False), Console(stderr=True, markup=False)
-
-
-def note(text: str) -> None:
-    """Print one line on standard error, as it is."""
-    err.print(text, markup=False, highlight=False, soft_wrap=True)
+out = Console(markup=False)  # what is printed has names of strangers in it, which are no markup
 
 
 def say(text: str) -> None:
@@ -54,48 +47,16 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def watching(last: int, *, quiet: bool, folder: Path | None = None) -> Iterator[Callable[[Line], None] | None]:
+def watching(last: int, *, quiet: bool, folder: Path | None = None) -> Iterator[Watch]:
     """Show the progress of a run up to its last round on standard error: live on a terminal, about ten lines
     elsewhere. Of a run that goes on, what was sent before is in its `folder`."""
-    if quiet:
-        yield None
-        return
-    sent: float | None = None
-    accuracy: float | None = None
 
-    def text(line: Line) -> str:
-        nonlocal sent, accuracy
-        if sent is None:
-            before = whole_rounds(folder, line["round"] - 1) if folder else []
-            sent = sum(one["bytes_up"] for one in before) / 1e6
-        sent += line["bytes_up"] / 1e6
-        accuracy = accuracy if line["accuracy"] is None else line["accuracy"]
-        shown = "" if accuracy is None else f"accuracy {accuracy:6.2%} · "
-        return (
-            f"round {line['round']}/{last} · {shown}{line['cumulative_seconds']:,.0f} simulated s · {sent:,.2f} MB sent"
-        )
+    def sent(number: int) -> float:
+        before = whole_rounds(folder, number - 1) if folder else []
+        return float(sum(one["bytes_up"] for one in before)) / 1e6
 
-    if not err.is_terminal:
-        every = max(1, last // 10)
-
-        def report(line: Line) -> None:
-            message = text(line)
-            if line["round"] % every == 0 or line["round"] in (1, last):
-                note(message)
-
-        yield report
-        return
-    with progress_bar() as progress:
-        task = progress.add_task(f"round 1/{last}", total=last)
-        yield lambda line: progress.update(task, completed=line["round"], description=text(line))
-
-
-def progress_bar(*, disable: bool = False) -> "Progress":
-    """A bar on standard error that vanishes at the end."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn(), TextColumn("left"))
-    return Progress(*columns, console=err, transient=True, disable=disable)
+    with progress.watching(last, progress.where(not quiet), sent=sent) as watch:
+        yield watch
 
 
 def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Threads, changes_of, numbers
-from heteroselect.cli.report import refuse_others
-from heteroselect.cli.terminal import err, note, out, progress_bar, say, terminable
+from heteroselect.cli.terminal import out, say, terminable
+from heteroselect.display.progress import err, note, progress_bar
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
 from heteroselect.report import MARK
+from heteroselect.report.write import refuse_others
 
 if TYPE_CHECKING:
     from heteroselect.runs.tune import Contest, Found

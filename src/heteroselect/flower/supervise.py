@@ -25,7 +25,7 @@ from heteroselect.runs.folder import (
     refuse_links,
     whole_rounds,
 )
-from heteroselect.runs.loop import Line, Result
+from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
 from heteroselect.settings.config import to_toml
 

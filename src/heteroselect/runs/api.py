@@ -1,20 +1,18 @@
-"""What people call: `run` an experiment, `resume` one, look at its settings."""
+"""How a run begins and goes on, once its settings are read; what people call in Python is in `calls`."""
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
-from torch import nn
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import Function, Metric
 from heteroselect.files import read_toml, write_whole
-from heteroselect.flat import Loss
+from heteroselect.loggers import logging, openers
 from heteroselect.method import Method
 from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
@@ -37,8 +35,9 @@ from heteroselect.runs.folder import (
     refuse_links,
 )
 from heteroselect.runs.identity import fingerprint, horizon, refuse_another
-from heteroselect.runs.loop import Line, Result, play
+from heteroselect.runs.loop import play
 from heteroselect.runs.progress import STORE, find_latest
+from heteroselect.runs.result import Line, Result
 from heteroselect.runs.store import clear
 from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded, flatten, load, to_toml
@@ -46,54 +45,6 @@ from heteroselect.settings.method import completed
 from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import VERSION
 from heteroselect.version import __version__
-from heteroselect.world import World
-
-
-def run(
-    config: str | Path | Mapping[str, Any] | Config = "mnist",
-    *,
-    seed: int | None = None,
-    rounds: int | None = None,
-    method: str | Method | None = None,
-    model: Callable[[], nn.Module] | nn.Module | None = None,
-    data: Any = None,
-    test: Any = None,
-    loss: Loss | None = None,
-    metric: Metric | Function | None = None,
-    world: World | None = None,
-    settings: Mapping[str, Any] | None = None,
-    out: str | Path | Callable[[str], Path] | None = None,
-    threads: int | None = None,
-    device: str | None = None,
-    watch: Callable[[Line], None] | None = None,
-    notice: Callable[[str], None] | None = None,
-) -> Result:
-    """Run an experiment: a preset, a TOML file, a mapping of settings or a Config.
-
-    `method` is a name, FILE.py:NAME, or a Method. `settings` are single changes with dotted keys, as `--set` takes
-    them; `notice` is told what a chosen kind brought with it. `model` is a factory of any torch.nn.Module, `data`
-    arrays or a list with one data set per client (then with `test`), `loss` and `metric` take (outputs, targets)
-    (a `Metric` also says how its number is called, which way is better and its unit), and `world` says what links and
-    devices clients have at each moment. With `out` the run folder is written there; a
-    function gives the place for a run's name, once there is nothing left to go wrong before the first round.
-
-    >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.train.steps": 5})
-    >>> result.summary["rounds"], len(result.rounds)
-    (2, 2)
-    """
-    changes = dict(settings or {})
-    changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
-    loaded = load(config, method=method, changes=changes, any_target=metric is not None)
-    for text in loaded.brought:
-        (notice or _ignore)(text)
-    return run_loaded(
-        loaded,
-        out=out,
-        threads=threads,
-        device=device,
-        watch=watch,
-        **{"model": model, "data": data, "test": test, "loss": loss, "metric": metric, "world": world},
-    )
 
 
 def run_loaded(
@@ -103,22 +54,31 @@ def run_loaded(
     threads: int | None = None,
     device: str | None = None,
     watch: Callable[[Line], None] | None = None,
+    stage: Callable[[str], None] | None = None,
+    log: str | Sequence[str] = (),
     **own: Any,
 ) -> Result:
-    """Run settings that are checked already; `own` is what a user may hand over (see `run`)."""
+    """Run settings that are checked already; `own` is what a user may hand over (see `calls.run`), `stage` is told what
+    is being set up, and `watch` and the loggers of `log` are told of each round."""
     refuse_measured_links(loaded.config)
+    stage, loggers = stage or _ignore, openers(log)
+    if loggers and out is None:
+        raise HeteroSelectError("log: a log goes with the run's folder; allowed is a run that has one (out).")
     device = choose_device(device)
     threads = choose_threads(threads, device)
     if out is not None and not callable(out):
         RunFolder.refuse_taken(Path(out))
+    stage("setting up: data and model")
     experiment = prepare(loaded, device=device, identify=out is not None, **own)
+    stage(f"round 1/{loaded.config.last_round}")
     if out is None:
         return play(experiment, None, threads=threads, device=device, watch=watch)
     name, mine = f"{Path(experiment.federation.name).stem}-{experiment.method.name}", fingerprint(experiment, device)
     place = out(name) if callable(out) else Path(out)
     with made(place):  # before anything is written: two runs may have been given one place
         folder = RunFolder.create(place, to_toml(experiment.config), mine)
-        return play(experiment, folder, threads=threads, device=device, watch=watch)
+        with logging(loggers, place.name, place) as logged:
+            return play(experiment, folder, threads=threads, device=device, watch=_both(logged, watch))
 
 
 def resume(
@@ -131,16 +91,12 @@ def resume(
     device: str | None = None,
     watch: Callable[[Line], None] | None = None,
     warn: Callable[[str], None] | None = None,
+    stage: Callable[[str], None] | None = None,
+    log: str | Sequence[str] = (),
     **own: Any,
 ) -> Result:
-    """Go on with a run that was killed or interrupted, from its last checkpoint, to the same bits.
-
-    A model, data, loss, metric, world or method of one's own has to be handed over again, and a part from a file has
-    to be named again (`settings={"method.select.kind": "mine.py:Seldom"}`). All of it must be what the run was begun
-    with, or the run is refused with what differs. `rounds` gives the run more of them: `warn` is told which of the
-    method's schedules then go by another total than before. A run that has come to its end is read from its folder.
-    """
-    path = Path(folder)
+    """Go on with a run (see `calls.resume`); `stage` is told what is being set up."""
+    path, stage, loggers = Path(folder), stage or _ignore, openers(log)
     if not (path / CONFIG).is_file():
         raise HeteroSelectError(f"resume: {path} is no run folder; it needs {CONFIG}.")
     refuse_other_versions(path)
@@ -160,6 +116,7 @@ def resume(
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     device = choose_device(device or (then.versions.get("device") if then else None))
     threads = choose_threads(threads, device)
+    stage("setting up: data and model")
     experiment = prepare(loaded, device=device, identify=then is not None, **own)
     if then is not None:
         refuse_another(path, then, fingerprint(experiment, device))
@@ -171,7 +128,21 @@ def resume(
         if then is not None and rounds is not None:
             then = _extend(path, then, len(found[0].lines), experiment, warn or _warn)
         opened = RunFolder.reopen(path, len(found[0].lines), then)
-        return play(experiment, opened, threads=threads, device=device, watch=watch, found=found)
+        stage(f"round {len(found[0].lines) + 1}/{loaded.config.last_round}")
+        with logging(loggers, path.name, path, found[0].lines) as logged:
+            told = _both(logged, watch)
+            return play(experiment, opened, threads=threads, device=device, watch=told, found=found)
+
+
+def _both(log: Callable[[Line], None], watch: Callable[[Line], None] | None) -> Callable[[Line], None]:
+    """Loggers come first: whoever watches a run may stop it."""
+
+    def tell(line: Line) -> None:
+        log(line)
+        if watch is not None:
+            watch(line)
+
+    return tell
 
 
 def _with_rounds(path: Path, then: Fingerprint | None, rounds: int) -> Fingerprint:
@@ -232,7 +203,7 @@ def _warn(text: str) -> None:
 
 
 def _ignore(text: str) -> None:
-    """What a kind brought is in the run's config.toml in any case."""
+    """Nobody wants to know."""
 
 
 def refuse_other_versions(path: Path) -> None:

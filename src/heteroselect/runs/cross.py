@@ -24,7 +24,8 @@ from heteroselect.over_seeds import tail
 from heteroselect.runs.effects import Effects, Estimate, Floats, decompose
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
-from heteroselect.runs.loop import KINDS_OF_BYTES, Line
+from heteroselect.runs.loop import KINDS_OF_BYTES
+from heteroselect.runs.result import Line
 from heteroselect.runs.study import Planned, RowTable, Study, plan
 from heteroselect.settings.config import parse_changes
 from heteroselect.world.clock import clock_sentence

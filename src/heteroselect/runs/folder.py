@@ -220,6 +220,15 @@ def read_version(path: Path) -> int:
     return version
 
 
+def last_round(path: Path) -> int:
+    """The last round of a run, from its folder; 0 where that cannot be read, which `resume` refuses with the reason."""
+    try:
+        settings = read_toml(path / CONFIG)
+        return int(min(settings["rounds"], settings["stop_after"] or settings["rounds"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+
+
 def finished(path: Path) -> bool:
     """Whether the run in a folder has come to its end, and not just to an interruption."""
     try:

@@ -6,18 +6,20 @@ finished runs are not run again, and a run that was interrupted is resumed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
+from heteroselect.method import Method
 from heteroselect.runs.api import choose_device, resume, run_loaded
+from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import deciding, listed
 from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished
-from heteroselect.runs.identity import planned, unlike
-from heteroselect.runs.loop import Interrupted, Line
+from heteroselect.runs.identity import fingerprint, planned, unlike
 from heteroselect.runs.reclock import rewrite
+from heteroselect.runs.result import Interrupted, Line
 from heteroselect.settings import Config, PaperRow, own
 from heteroselect.settings.config import Loaded, load
 from heteroselect.settings.method import completed
@@ -25,19 +27,21 @@ from heteroselect.settings.method import completed
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of the grid: its settings and its method, the folder it is or will be in, the file of the method where it
-    is the user's own (FILE.py:NAME), what its row changes of which preset, and the figures that it stands beside."""
+    """One run of the grid: its settings and its method, the folder it is or will be in, the method where it is
+    the user's own (FILE.py:NAME, or itself), what its row changes of which preset, and the figures it stands beside."""
 
     method: str
     seed: int
     loaded: Loaded
     path: Path
-    file: str | None = None
+    file: str | Method | None = None
     preset: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict)
     beside: tuple[PaperRow, ...] = ()
     like: Path | None = None
     """the same run under another clock, where that makes no other difference"""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """model, data and the like, where the user handed them over"""
 
     @property
     def config(self) -> Config:
@@ -50,15 +54,18 @@ class Cell:
 
 def grid(
     preset: str | Path | Mapping[str, Any],
-    names: Sequence[str],
+    names: Sequence[str | Method],
     seeds: Sequence[int],
     changes: Mapping[str, Any],
     out: Path,
     tuned: Mapping[str, Mapping[str, Any]] | None = None,
+    handed: Mapping[str, Any] | None = None,
 ) -> list[Cell]:
     """All runs, seed by seed, so that a grid that is broken off has compared everybody on the seeds it has. A name may
-    be that of a file, FILE.py:NAME; `tuned` has settings of single methods, by these names."""
-    if not names or len(set(names)) < len(names):
+    be that of a file, FILE.py:NAME, or stand for a method itself; `tuned` has settings of single methods, by these
+    names; `handed` is what the user handed over."""
+    known_names = [name.name if isinstance(name, Method) else name for name in names]
+    if not names or len(set(known_names)) < len(names):
         raise HeteroSelectError("--methods: allowed are one or more names, each once.")
     if not seeds or len(set(seeds)) < len(seeds):
         raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
@@ -66,12 +73,13 @@ def grid(
         raise HeteroSelectError(f"--out: {out} holds a run; allowed is a new folder, or one of an earlier comparison.")
     cells = []
     for seed in seeds:
-        for name in names:
+        for name, given in zip(known_names, names, strict=True):
             mine = {**(tuned or {}).get(name, {}), **changes, "seed": seed}
-            loaded = load(preset, method=name, changes=mine, shared_data=True)
+            free = "metric" in (handed or {})
+            loaded = load(preset, method=given, changes=mine, shared_data=True, any_target=free)
             called = loaded.method.name
-            file = name if own.is_path(name) else None
-            cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file))
+            file = given if isinstance(given, Method) or own.is_path(given) else None
+            cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file, own=handed or {}))
     if len({cell.method for cell in cells}) < len(names):
         raise HeteroSelectError("--methods: two of them have one name; allowed is another name for each of your own.")
     known: dict[Any, str | None] = {}
@@ -85,15 +93,26 @@ def refuse_another(cell: Cell, known: dict[Any, str | None] | None = None) -> No
     file = cell.path / CONFIG
     if not file.is_file():
         return
-    there = config_in(file)
-    if there is None or not same_settings(there, cell.config):
+    there, prepared = config_in(file), _prepared(cell)
+    config = cell.config if prepared is None else prepared.config
+    if there is None or not same_settings(there, config):
         hint = "; allowed is a new folder"
         if there is not None and there.world.charge != cell.config.world.charge:
             hint += f", or --charge {there.world.charge}, which is that run's clock"
         raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings{hint}.")
     # a run that has finished is only read, and whatever moves bits today has not moved its
-    if found := differences(cell.path, cell.loaded, {} if known is None else known, versions=not cell.done):
+    if prepared is not None:
+        mine = replace(fingerprint(prepared, choose_device(None)), drawn={})  # what is drawn follows from the seed
+        found = unlike(cell.path, mine, versions=not cell.done) or []
+    else:
+        found = differences(cell.path, cell.loaded, {} if known is None else known, versions=not cell.done)
+    if found:
         raise HeteroSelectError(f"--out: {cell.path} holds another run ({listed(found)}); allowed is a new folder.")
+
+
+def _prepared(cell: Cell) -> Experiment | None:
+    """A run with what the user handed over, of which settings alone tell nothing."""
+    return prepare(cell.loaded, identify=True, **cell.own) if cell.own else None
 
 
 def config_in(file: Path) -> Config | None:
@@ -141,11 +160,12 @@ def play_cell(
     try:
         if (cell.path / CONFIG).is_file():
             own_parts = {key: kind for key, kind in _kinds(cell.config).items() if own.is_path(kind)}
-            return str(resume(cell.path, method=cell.file, settings=own_parts, warn=warn, **shared).status)
+            given = {"method": cell.file, "settings": own_parts, "warn": warn, **shared, **cell.own}
+            return str(resume(cell.path, **given).status)
         if cell.like is not None:
             rewrite(cell.like, cell.path, cell.config.world.charge)
             return "finished"
-        return str(run_loaded(cell.loaded, out=cell.path, **shared).status)
+        return str(run_loaded(cell.loaded, out=cell.path, **shared, **cell.own).status)
     except Interrupted as stop:
         return str(stop.result.status)
 

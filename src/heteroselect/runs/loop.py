@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
@@ -27,10 +26,10 @@ from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
+from heteroselect.runs.result import Interrupted, Line, Result
 from heteroselect.runs.spread import spread
 from heteroselect.runs.store import clear
 from heteroselect.server import Clients, Record
-from heteroselect.settings import Config
 from heteroselect.settings.method import title
 from heteroselect.shown import shown
 from heteroselect.simulate.engine import Simulator
@@ -39,39 +38,7 @@ from heteroselect.simulate.pool import Pool
 from heteroselect.step import play_step
 from heteroselect.version import __version__
 
-Line = dict[str, Any]
 KINDS_OF_BYTES = ("up", "down", "scoring", "calibration")
-
-
-@dataclass(frozen=True, repr=False)
-class Result:
-    """What a run gave: `summary` and `rounds` are the contents of summary.json and rounds.jsonl."""
-
-    config: Config
-    summary: dict[str, Any]
-    rounds: list[Line]
-    model: dict[str, Tensor]
-    folder: Path | None
-
-    def __repr__(self) -> str:
-        peak, where = self.summary["peak_accuracy"], f" in {self.folder}" if self.folder else ""
-        measure = Measure.of(self.summary)
-        best = f"{measure.peak} {'none' if peak is None else measure.text(peak)}"
-        return f"<Result of {self.summary['method']}: {len(self.rounds)} rounds, {best}{where}>"
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["summary"][name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, after the run's folder was closed: `result` is the run as far as it came."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__()
-        self.result = result
 
 
 class Evaluator(Protocol):

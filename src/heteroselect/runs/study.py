@@ -109,28 +109,41 @@ class Planned:
 def read(path: Path) -> Study:
     """The study in a file, or one sentence about what is wrong with it."""
     try:
-        study = Study.model_validate(read_toml(path))
+        tables = read_toml(path)
     except OSError as error:
         raise HeteroSelectError(f"study: {path} cannot be read ({error.strerror}).") from error
-    except ValidationError as error:
-        raise HeteroSelectError(f"study: {path}: {explained(error, Study)}.") from error
     except ValueError as error:
         raise HeteroSelectError(f"study: {path} is not valid TOML ({error}).") from error
+    return checked(tables, f"{path}: ")
+
+
+def checked(tables: Mapping[str, Any], where: str = "") -> Study:
+    """The study that these tables are, or one sentence about what is wrong with it; `where` names their place."""
+    try:
+        study = Study.model_validate(tables)
+    except ValidationError as error:
+        raise HeteroSelectError(f"study: {where}{explained(error, Study)}.") from error
     labels = [row.label for row in study.row]
     if not labels or len(set(labels)) < len(labels):
-        raise HeteroSelectError(f"study: {path}: row: allowed are one or more rows, each with a name of its own.")
+        raise HeteroSelectError(f"study: {where}row: allowed are one or more rows, each with a name of its own.")
     labels = study.labels
     for claim in study.claim:
         for name in (claim.better, claim.than):
             if name not in labels:
                 allowed = ", ".join(map(repr, labels))
-                raise HeteroSelectError(f"study: {path}: claim: allowed are the rows {allowed}, not {name!r}.")
+                raise HeteroSelectError(f"study: {where}claim: allowed are the rows {allowed}, not {name!r}.")
     return study
 
 
-def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path] = ()) -> Planned:
+def plan(
+    study: Study,
+    out: Path,
+    only: Sequence[str] = (),
+    also: Sequence[Path] = (),
+    own: Mapping[str, Any] | None = None,
+) -> Planned:
     """All runs, each in its folder below `out`; one that is finished in a folder below `also`, or in that of another
-    study beside `out`, is taken from there."""
+    study beside `out`, is taken from there, unless model, data or the like are the user's `own`."""
     labels = [row.label for row in study.row]
     for name in only:
         if name not in labels:
@@ -139,7 +152,8 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
     refused: dict[str, str] = {}
     known: dict[Any, str | None] = {}
     files = [file for folder in also for file in sorted(folder.rglob(CONFIG))]
-    files = [file for file in (*files, *sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))) if finished(file.parent)]
+    files = [*files, *sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))] if not own else []
+    files = [file for file in files if finished(file.parent)]
     there = [(file.parent, config) for file in files if (config := config_in(file)) is not None]
     seeds = sorted({seed for row in study.row for seed in row.seeds or study.seeds})
     for seed, row in itertools.product(seeds, study.row):
@@ -150,7 +164,8 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
             preset = row.preset or study.preset
             try:
                 given = {"world.charge": study.charge, **changes, "seed": seed}
-                loaded = load(preset, method=row.method, changes=given, shared_data=len(study.row) > 1)
+                shared, free = len(study.row) > 1, "metric" in (own or {})
+                loaded = load(preset, method=row.method, changes=given, shared_data=shared, any_target=free)
             except HeteroSelectError as error:
                 if not study.cross:
                     raise HeteroSelectError(f"study: row {label}: {error}") from error
@@ -158,13 +173,13 @@ def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path]
                 continue
             if row.paper:
                 loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
-            own = out / label.replace("/", "-") / f"seed-{seed}"
+            mine = out / label.replace("/", "-") / f"seed-{seed}"
             same = (folder for folder, config in there if same_settings(config, loaded.config))
-            path = next((folder for folder in same if not differences(folder, loaded, known)), own)
+            path = next((folder for folder in same if not differences(folder, loaded, known)), mine)
             others = (folder for folder, config in there if _but_the_clock(config, loaded.config))
-            like = next((folder for folder in others if _like(folder, loaded, known)), None) if path == own else None
+            like = next((folder for folder in others if _like(folder, loaded, known)), None) if path == mine else None
             file = row.method if is_path(row.method) else None
-            cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like))
+            cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like, own or {}))
             refuse_another(cells[-1], known)
     return Planned(cells, refused)
 

@@ -21,7 +21,7 @@ from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import Arrivals, Interval, accuracy_at, horizon, interval, number, rank, spread, tail
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
-from heteroselect.runs.loop import Line
+from heteroselect.runs.result import Line
 from heteroselect.world.clock import clock_sentence
 
 Summary = dict[str, Any]
@@ -280,8 +280,21 @@ def write(
     *,
     ranked: bool = True,
 ) -> Table:
-    """The table as Markdown, CSV, JSON and LaTeX; `claims` are those of a study, by a sentence on each."""
+    """The table of these runs, which is also written as files."""
     table, runs = make(cells, ranked=ranked)
+    save(table, runs, out, command, stem, claims)
+    return table
+
+
+def save(
+    table: Table,
+    runs: Sequence[Summary],
+    out: Path,
+    command: str,
+    stem: str = "compare",
+    claims: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the table as Markdown, CSV, JSON and LaTeX; `claims` are those of a study, by a sentence on each."""
     text = io.StringIO()
     fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *table.rows[0].figures]
     fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
@@ -301,7 +314,6 @@ def write(
         write_whole(out / f"{stem}.csv", text.getvalue().encode())
         write_whole(out / f"{stem}.tex", latex(table).encode())
         write_whole(out / f"{stem}.json", (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
-    return table
 
 
 def _plain(row: Row, table: Table) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json, read_toml, write_whole
 from heteroselect.runs import grid as grids
 from heteroselect.runs.folder import CONFIG, for_people, whole_rounds
-from heteroselect.runs.loop import Line
+from heteroselect.runs.result import Line
 from heteroselect.runs.trials import (
     FAILED,
     SPENT,

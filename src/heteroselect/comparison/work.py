@@ -1,0 +1,158 @@
+"""The runs of a comparison one after the other, and what is made of them."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from heteroselect.comparison.result import Comparison
+from heteroselect.display.progress import Show
+from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_json
+from heteroselect.report import MARK
+from heteroselect.report.write import refuse_others, write
+from heteroselect.runs import grid as grids
+from heteroselect.runs import results as kept
+from heteroselect.runs import table as tables
+from heteroselect.runs.folder import read_rounds
+from heteroselect.runs.grid import Cell
+from heteroselect.runs.result import Line
+from heteroselect.runs.study import Planned, Study
+
+
+def command_of(
+    preset: str, methods: Sequence[str], seeds: Sequence[int], words: Mapping[str, Any], pairs: Sequence[str]
+) -> str:
+    """The command line of a comparison."""
+    found = ["heteroselect", "compare", preset, "--methods", ",".join(methods), "--seeds", ",".join(map(str, seeds))]
+    found += [str(word) for pair in words.items() if pair[1] is not None for word in pair]
+    return " ".join([*found, *(word for pair in pairs for word in ("--set", pair))])
+
+
+def play(
+    cells: Sequence[Cell],
+    show: Show,
+    *,
+    ended: Callable[[str], None],
+    warn: Callable[[str], None],
+    minutes: float | None = None,
+    threads: int | None = None,
+) -> dict[str, str]:
+    """Run all cells, or as many as can be started in so many minutes; returns the rows of those that failed, and why.
+    Ctrl-C stops all of them, after the run in hand was closed."""
+    failed, began, rounds = dict[str, str](), time.monotonic(), 0
+    for number, cell in enumerate(cells, 1):
+        name, before = f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})", cell.done
+        show(name, rounds)
+        if not before and minutes is not None and time.monotonic() - began > 60 * minutes:
+            continue
+        advance = _Advance(show, name, rounds)
+        try:
+            status = grids.play_cell(cell, threads=threads, watch=advance, warn=warn)
+        except Exception as error:  # whatever it is: the others are run all the same
+            why = f"{'' if isinstance(error, HeteroSelectError) else type(error).__name__ + ': '}{error}"
+            failed[cell.method] = why
+            warn(f"{name}: {why}")
+            continue
+        if status == "interrupted":
+            raise KeyboardInterrupt
+        rounds = rounds + cell.config.last_round if before else advance.rounds
+        ended(f"{name}: {'was there' if before else status}")
+    return failed
+
+
+@dataclass
+class _Advance:
+    """Shows how many rounds there have been, those of earlier runs included."""
+
+    show: Show
+    name: str
+    rounds: int
+
+    def __call__(self, _: Line) -> None:
+        self.rounds += 1
+        self.show(self.name, self.rounds)
+
+
+def finish(
+    cells: Sequence[Cell], path: Path, command: str, *, failed: Mapping[str, str], keep: bool = True
+) -> tuple[Comparison, list[str]]:
+    """The comparison of those methods that have come to their end. Where it is to be kept its tables and its page are
+    written, too, with what there is to say about them."""
+    done = [cell for cell in cells if cell.method not in failed]
+    if not done:
+        raise HeteroSelectError("compare: no method has come to its end.")
+    table, runs = tables.make(done)
+    said: list[str] = []
+    if keep:
+        tables.save(table, runs, path, command)
+        said = write([path], path / "report.html", path / "figures", command)
+    rounds = {(cell.method, cell.seed): read_rounds(cell.path) for cell in done}
+    return Comparison(table, runs, rounds, path if keep else None, dict(failed)), said
+
+
+def finish_study(
+    study: Study,
+    name: str,
+    planned: Planned,
+    path: Path,
+    command: str,
+    *,
+    failed: Mapping[str, str],
+    results: Path | None = None,
+    keep: bool = True,
+) -> tuple[Comparison, list[str]]:
+    """The comparison of the rows whose runs have come to their end, as `finish` gives it."""
+    done = [cell for cell in planned.cells if cell.method not in failed and cell.done]
+    if not done:
+        raise HeteroSelectError("study: no run has come to its end.")
+    rows = kept.collect(study, name, planned, command)
+    claims = {kept.sentence(claim): claim for claim in rows["claims"]}
+    table, runs = tables.make(done, ranked=False)
+    said: list[str] = []
+    if keep:
+        tables.save(table, runs, path, command, stem=name, claims=claims)
+        said = write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
+    if results is not None:
+        kept.merge(results, rows)
+    rounds = {(cell.method, cell.seed): read_rounds(cell.path) for cell in done}
+    left = {**{cell.method: "not run yet" for cell in planned.cells if not cell.done}, **failed, **planned.refused}
+    return Comparison(table, runs, rounds, path if keep else None, left, tuple(claims)), said
+
+
+def refuse_other_comparison(path: Path, cells: Sequence[Cell]) -> None:
+    """What stands in a folder is written again in its place only by a comparison that has all of its runs: without some
+    of them its tables would lose them."""
+    if not (path / "compare.md").exists():
+        for name in ("compare.csv", "compare.json", "compare.tex"):
+            refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
+    refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
+    refuse_others(path / "report.html", "--out", MARK)
+    try:
+        there = {(str(run["row"]), int(run["seed"])) for run in read_json(path / "compare.json")["runs"]}
+    except (OSError, ValueError, KeyError, TypeError):  # there is none, or none that could be lost
+        return
+    if there - {(cell.method, cell.seed) for cell in cells}:
+        names, seeds = (sorted({one[place] for one in there}, key=str) for place in (0, 1))
+        raise HeteroSelectError(
+            f"--out: {path} holds a comparison of {', '.join(map(str, names))} with the seeds "
+            f"{', '.join(map(str, seeds))}; allowed are these and more, or a new folder."
+        )
+
+
+def refuse_other_study(path: Path, name: str, labels: Sequence[str]) -> None:
+    """The tables of a study are written again in their place only by one that has all of their rows."""
+    refuse_others(path / "report.html", "--out", MARK)
+    for file in [] if (path / f"{name}.md").exists() else [f"{name}.{kind}" for kind in ("csv", "json", "tex")]:
+        refuse_others(path / file, "--out", MARK)  # they hold no mark: they come and go with the .md
+    refuse_others(path / f"{name}.md", "--out", "Made by `heteroselect study")
+    try:
+        there = dict.fromkeys(str(run["row"]) for run in read_json(path / f"{name}.json")["runs"])
+    except (OSError, ValueError, KeyError, TypeError):  # there is none, or none that could be lost
+        return
+    if other := [row for row in there if row not in labels]:
+        raise HeteroSelectError(
+            f"--out: {path / name}.md is of another study, with the rows {', '.join(other)}; allowed is a new folder, "
+            "or a study that has these rows, too."
+        )

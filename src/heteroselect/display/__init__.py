@@ -1,0 +1,1 @@
+"""What people see of runs in Python: tables and curves in a notebook, data frames, pictures, and progress."""

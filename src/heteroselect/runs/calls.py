@@ -1,0 +1,187 @@
+"""What people call in Python for a single run: `run` it, `resume` it, `read` it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
+
+from heteroselect.display.progress import watching, where
+from heteroselect.errors import HeteroSelectError
+from heteroselect.evaluate import Function, Metric
+from heteroselect.files import read_toml
+from heteroselect.flat import Loss
+from heteroselect.method import Method
+from heteroselect.runs import api
+from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
+from heteroselect.runs.folder import CONFIG, MODEL, SUMMARY, last_round, read_rounds, read_summary, whole_rounds
+from heteroselect.runs.result import Line, Result
+from heteroselect.settings import Config
+from heteroselect.settings.config import load
+from heteroselect.settings.method import completed
+from heteroselect.world import World
+
+
+def run(
+    config: str | Path | Mapping[str, Any] | Config = "mnist",
+    *,
+    seed: int | None = None,
+    rounds: int | None = None,
+    method: str | Method | None = None,
+    model: Callable[[], nn.Module] | nn.Module | None = None,
+    data: Any = None,
+    test: Any = None,
+    loss: Loss | None = None,
+    metric: Metric | Function | None = None,
+    world: World | None = None,
+    settings: Mapping[str, Any] | None = None,
+    out: str | Path | Callable[[str], Path] | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    progress: bool | None = None,
+    log: str | Sequence[str] = (),
+    watch: Callable[[Line], None] | None = None,
+    notice: Callable[[str], None] | None = None,
+) -> Result:
+    """Run an experiment, and return what came of it.
+
+    What is run:
+        config      a preset ("mnist"), the path of a TOML file, a mapping of settings, or a Config
+        seed        of every random number of the run
+        rounds      how many rounds there are
+        method      its name ("oort"), "FILE.py:NAME", or a Method of your own
+        settings    single changes with dotted keys: {"clients": 50, "method.select.kind": "oort"}
+
+    Your own parts:
+        model       a function that makes a torch.nn.Module, or a module whose weights are the start
+        data        a list with one (x, y) per client, {"owner": (x, y)}, or one (x, y) to be dealt out
+        test        (x, y), which the model is evaluated on
+        loss        takes (outputs, targets); cross entropy where there is none
+        metric      takes (outputs, targets); a Metric also has a name, a unit and the better direction
+        world       says what links and devices clients have at each moment
+
+    What is kept and shown:
+        out         a new folder for the run, which `resume` and `read` take; or a function from its name to the place
+        progress    whether to show it; by default in a notebook and on a terminal, unless there is a `watch`
+        log         "tensorboard", "mlflow" or "wandb", or several of them; needs `out`
+        watch       is called with each round's line of rounds.jsonl
+        notice      is told what a chosen kind brought with it
+
+    Where it runs:
+        threads     clients that train at once; the result does not depend on it
+        device      "cpu" or "cuda"
+
+    >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.train.steps": 5})
+    >>> result.rounds_run, len(result.rounds)
+    (2, 2)
+
+    A run with data and a model of one's own:
+
+    >>> import torch
+    >>> clients = [(torch.randn(30, 4), torch.randint(0, 2, (30,))) for _ in range(6)]
+    >>> result = run({"selected": 3, "rounds": 2}, model=lambda: nn.Linear(4, 2), data=clients, test=clients[0])
+    >>> result.dataset, result.parameters
+    ('own', 10)
+    """
+    changes = dict(settings or {})
+    changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
+    loaded = load(config, method=method, changes=changes, any_target=metric is not None)
+    if notice is not None:
+        for text in loaded.brought:
+            notice(text)
+    own = {"model": model, "data": data, "test": test, "loss": loss, "metric": metric, "world": world}
+    place, measure = where(progress, watched=watch is not None), Metric.of(metric).measure
+    with watching(loaded.config.last_round, place, measure=measure) as shown:
+        told = _both(shown, watch)
+        return api.run_loaded(
+            loaded, out=out, threads=threads, device=device, watch=told, stage=shown.stage, log=log, **own
+        )
+
+
+def resume(
+    folder: str | Path,
+    *,
+    rounds: int | None = None,
+    method: str | Method | None = None,
+    settings: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    device: str | None = None,
+    progress: bool | None = None,
+    log: str | Sequence[str] = (),
+    watch: Callable[[Line], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+    **own: Any,
+) -> Result:
+    """Go on with a run that was killed or interrupted, from its last checkpoint, to the same bits.
+
+        folder      of the run
+        rounds      gives the run more of them; `warn` is told which schedules then go by another total than before
+        own         model, data, test, loss, metric and world as the run was begun with, where they are your own
+        method      again where it is your own
+        settings    name a part from a file again: {"method.select.kind": "mine.py:Seldom"}
+
+    The others are as in `run`. All must be what the run was begun with, or it is refused with what differs; a log holds
+    the whole of a run that goes on. A run that has come to its end is read from its folder.
+
+    >>> import tempfile
+    >>> small = {"clients": 20, "selected": 4, "method.train.steps": 5}
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     first = run("mnist", rounds=2, settings=small, out=f"{place}/mine")
+    ...     again = resume(f"{place}/mine")
+    >>> first.model_sha256 == again.model_sha256
+    True
+    """
+    path = Path(folder)
+
+    def sent(number: int) -> float:
+        return float(sum(line["bytes_up"] for line in whole_rounds(path, number - 1))) / 1e6
+
+    place, measure = where(progress, watched=watch is not None), Metric.of(own.get("metric")).measure
+    last = rounds or last_round(path)
+    with watching(last, place, sent=sent, measure=measure) as shown:
+        given: dict[str, Any] = {"threads": threads, "device": device, "watch": _both(shown, watch), "log": log}
+        return api.resume(
+            path, rounds=rounds, method=method, settings=settings, warn=warn, stage=shown.stage, **given, **own
+        )
+
+
+def read(folder: str | Path) -> Result:
+    """A run that has ended, from its folder; nothing is run and nothing is changed.
+
+    >>> import tempfile
+    >>> small = {"clients": 20, "selected": 4, "method.train.steps": 5}
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     first = run("mnist", rounds=2, settings=small, out=f"{place}/mine")
+    ...     again = read(f"{place}/mine")
+    >>> again.rounds == first.rounds, again.model_sha256 == first.model_sha256
+    (True, True)
+    """
+    path = Path(folder)
+    if not (path / CONFIG).is_file():
+        raise HeteroSelectError(f"read: {path} is no run folder; it needs {CONFIG}.")
+    if not (path / SUMMARY).is_file():
+        raise HeteroSelectError(f"read: the run in {path} has not ended; heteroselect.resume goes on with it.")
+    try:
+        written = read_toml(path / CONFIG)
+        refuse_edited(path, Fingerprint.read(path), written)
+        if "version" not in written:
+            raise HeteroSelectError(
+                f"read: the run in {path} is of version 0.1.0; allowed are later ones (`heteroselect show` shows it)."
+            )
+        config = Config.model_validate(written)
+        config = config.model_copy(update={"method": completed(config.method)})
+        return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        reason = str(error).partition("\n")[0]
+        raise HeteroSelectError(f"read: the files in {path} are damaged ({reason}).") from error
+
+
+def _both(shown: Callable[[Line], None], watch: Callable[[Line], None] | None) -> Callable[[Line], None]:
+    def tell(line: Line) -> None:
+        shown(line)
+        if watch is not None:
+            watch(line)
+
+    return tell

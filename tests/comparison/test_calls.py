@@ -1,0 +1,147 @@
+"""Comparisons and studies from Python: the command line's runs to the bit, and models and data of one's own."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from typer.testing import CliRunner
+
+import heteroselect
+from heteroselect import HeteroSelectError, Metric, methods
+from heteroselect.cli import app
+from heteroselect.runs.grid import play_cell
+
+pytestmark = pytest.mark.slow  # whole runs
+
+SMALL = {"clients": 8, "selected": 3, "method.train.steps": 2, "target": 0.3}
+
+
+@dataclass(frozen=True)
+class Newest:
+    """Those with the highest numbers."""
+
+    def select(self, scores, here):
+        return here.cohort(np.arange(len(here.ids))[-here.size :])
+
+
+OWN = replace(methods.get("fedavg"), name="newest", select=Newest())
+
+
+def points(seed: int = 0) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Six clients, and a test set of the same kind."""
+    generator, found = torch.Generator().manual_seed(seed), []
+    for _ in range(7):
+        x = torch.randn(30, 4, generator=generator)
+        found.append((x, (x[:, 0] > 0).long()))
+    return found
+
+
+def own(seed: int = 0) -> dict[str, object]:
+    *data, test = points(seed)
+    return {"model": lambda: nn.Linear(4, 2), "data": data, "test": test}
+
+
+def test_python_and_the_command_line_do_the_same(tmp_path):
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    words = ["compare", "mnist", "--methods", "fedavg,oort", "--seeds", "1,2", "--rounds", "2", *sets]
+    found = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "there")])
+    assert found.exit_code == 0, found.output
+    here = heteroselect.compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL)
+    kept = json.loads((tmp_path / "there" / "compare.json").read_text())
+    assert [run["model_sha256"] for run in kept["runs"]] == [run["model_sha256"] for run in here.summaries]
+    assert [row["label"] for row in kept["table"]] == [row.label for row in here.table.rows]
+    assert here.folder is None
+    assert set(here.rounds) == {(name, seed) for name in ("fedavg", "oort") for seed in (1, 2)}
+    # and goes on with what the other began, in the same folder
+    again = heteroselect.compare(
+        "mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL, out=tmp_path / "there"
+    )
+    assert again.folder == tmp_path / "there"
+    assert json.loads((again.folder / "compare.json").read_text())["command"] == kept["command"]
+    assert heteroselect.read(again.folder / "oort" / "seed-2").seed == 2
+
+
+def test_methods_models_and_data_of_ones_own(tmp_path, monkeypatch):
+    given = {"seeds": [1, 2], "settings": {"selected": 2, "rounds": 2}, "out": tmp_path / "mine"}
+    found = heteroselect.compare({}, ["fedavg", OWN], **given, **own())
+    assert [summary["dataset"] for summary in found.summaries] == ["own"] * 4
+    assert {tuple(line["selected"]) for line in found.rounds["newest", 1]} == {(4, 5)}
+    changes = {**given["settings"], "world.charge": "everything"}
+    alone = heteroselect.run({}, seed=1, method="fedavg", settings=changes, **own())
+    assert found.summaries[0]["model_sha256"] == alone.model_sha256
+
+    # what is there is not run again, and other data is not taken for it
+    runs = []
+    monkeypatch.setattr(
+        "heteroselect.runs.grid.play_cell", lambda cell, **rest: runs.append(cell.done) or play_cell(cell, **rest)
+    )
+    again = heteroselect.compare({}, ["fedavg", OWN], **given, **own())
+    assert runs == [True] * 4
+    assert [one["model_sha256"] for one in again.summaries] == [one["model_sha256"] for one in found.summaries]
+    with pytest.raises(HeteroSelectError, match=r"holds another run \(data: .*allowed is a new folder"):
+        heteroselect.compare({}, ["fedavg", OWN], **given, **own(seed=1))
+
+
+def test_a_comparison_shows_itself(monkeypatch):
+    found = heteroselect.compare("mnist", ["fedavg", "fedcg"], seeds=[1, 2], rounds=2, settings=SMALL)
+    page = found._repr_html_()
+    assert page.count("<table>") == 3, "how good, how soon, at what cost"
+    assert page.count("<polyline") == 4
+    assert page.count("■") == 2
+    assert not re.search(r"<script|href=|src=", page)
+    assert repr(found).endswith(": 4 runs>")
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    import matplotlib
+
+    matplotlib.use("agg")
+    axes = found.plot("rounds")
+    assert len(axes.lines) == 5, "a line per run, and the target"
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"fedavg", "fedcg*"}
+    matplotlib.pyplot.close(axes.figure)
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = found.to_frame()
+    assert frame.loc[("fedcg", 2), "model_sha256"] == found.summaries[-1]["model_sha256"]
+
+
+def test_a_method_that_fails_does_not_stop_the_others():
+    @dataclass(frozen=True)
+    class Broken:
+        def select(self, scores, here):
+            raise RuntimeError("no selection")
+
+    broken = replace(methods.get("fedavg"), name="broken", select=Broken())
+    with pytest.warns(UserWarning, match=r"broken, seed 1 \(2 of 2\): RuntimeError: no selection"):
+        found = heteroselect.compare({}, ["fedavg", broken], seeds=[1], settings={"selected": 2, "rounds": 1}, **own())
+    assert [row.method for row in found.table.rows] == ["fedavg"]
+    assert list(found.failed) == ["broken"]
+
+
+def test_a_study_from_tables_with_claims_and_ones_own_data(tmp_path):
+    rows = [{"method": "fedavg"}, {"name": "far", "method": "fedavg", "settings": {"method.train.steps": 9}}]
+    claim = {"text": "more steps end higher", "better": "far", "than": "fedavg"}
+    tables = {"seeds": [1, 2], "settings": {"selected": 2, "rounds": 2}, "row": rows, "claim": [claim]}
+    found = heteroselect.study(tables, out=tmp_path / "mine", results=tmp_path / "all.json", **own())
+    assert [row.method for row in found.table.rows] == ["fedavg", "far"]
+    assert "more steps end higher" in found.claims[0]
+    assert "more steps end higher" in found._repr_html_()
+    assert (tmp_path / "mine" / "study.md").is_file()
+    assert len(json.loads((tmp_path / "all.json").read_text())["runs"]) == 4
+    with pytest.raises(HeteroSelectError, match="study: row: allowed are one or more rows"):
+        heteroselect.study({"row": []})
+
+
+def test_a_metric_that_a_table_cannot_tell_is_refused():
+    with pytest.raises(HeteroSelectError, match=r'metric: .*unit "%" and higher=True, not MSE'):
+        heteroselect.compare({}, ["fedavg"], metric=Metric(lambda a, b: 0.0, "MSE", False, ""), **own())
+
+
+def test_a_comparison_is_a_function_whatever_was_imported_before():
+    import heteroselect.comparison.calls
+
+    assert callable(heteroselect.compare)
+    assert callable(heteroselect.study)
+    assert set(heteroselect.__all__) <= set(dir(heteroselect))

@@ -1,0 +1,158 @@
+"""Loggers, with the packages themselves: what they hold is what is in rounds.jsonl, and all of it that is a number."""
+
+import json
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import heteroselect
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from heteroselect.loggers import PACKAGES, figures, logging, openers
+from heteroselect.runs.folder import read_rounds
+from run_folders import PowerError
+
+SMALL = {"clients": 10, "selected": 3, "method.train.steps": 2, "rounds": 4, "evaluate_every": 2}
+History = dict[str, dict[int, float]]
+"""of each figure, its value by round"""
+
+
+def expected(folder: Path) -> History:
+    found: History = {}
+    for line in read_rounds(folder):
+        for key, value in figures(line).items():
+            found.setdefault(key, {})[line["round"]] = value
+    return found
+
+
+def in_tensorboard(folder: Path) -> History:
+    module = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = module.EventAccumulator(str(folder / "tensorboard"), size_guidance={"scalars": 0}).Reload()
+    assert {kind for kind, tags in events.Tags().items() if tags} == {"scalars"}
+    return {tag: {one.step: one.value for one in events.Scalars(tag)} for tag in events.Tags()["scalars"]}
+
+
+def in_mlflow(folder: Path) -> History:
+    client = pytest.importorskip("mlflow").MlflowClient((folder / "mlflow").as_uri())
+    (experiment,) = [one for one in client.search_experiments() if one.name == "heteroselect"]
+    run = client.search_runs([experiment.experiment_id], order_by=["attribute.start_time DESC"])[0]
+    assert run.info.status == "FINISHED"
+    assert run.data.params == {}
+    assert set(run.data.tags) == {"mlflow.runName"}
+    keys = run.data.metrics
+    return {key: {one.step: one.value for one in client.get_metric_history(run.info.run_id, key)} for key in keys}
+
+
+def records(file: Path) -> Iterator[bytes]:
+    """Of W&B's file: a header, then blocks of 32 KiB of pieces with a checksum, a length and a kind each."""
+    data, at, whole = file.read_bytes(), 7, b""
+    assert data[:4] == b":W&B"
+    while at < len(data):
+        left = 32768 - at % 32768
+        if left < 7:
+            at += left
+            continue
+        _, length, kind = struct.unpack("<IHB", data[at : at + 7])
+        whole += data[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # whole, or the last piece
+            yield whole
+            whole = b""
+
+
+def in_wandb(folder: Path) -> History:
+    record = pytest.importorskip("wandb.proto.wandb_internal_pb2").Record
+    pytest.importorskip("wandb").teardown()  # its own process has written all by the time this one would end
+    file = max(folder.rglob("*.wandb"), key=lambda path: path.stat().st_mtime_ns)
+    found: History = {}
+    for data in records(file):
+        one = record.FromString(data)
+        assert not one.HasField("stats"), "nothing of the machine"
+        values = {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in one.history.item}
+        step = values.pop("_step", one.history.step.num)
+        for key, value in values.items():
+            if not key.startswith("_"):  # W&B's own clock
+                found.setdefault(key, {})[step] = value
+    return found
+
+
+READERS = {"tensorboard": in_tensorboard, "mlflow": in_mlflow, "wandb": in_wandb}
+
+
+KEPT = {"tensorboard": np.float32, "mlflow": float, "wandb": float}
+"""What each keeps a number as."""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the packages themselves
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_log_holds_the_numbers_of_all_rounds_also_of_a_run_that_was_killed(name, tmp_path, monkeypatch):
+    pytest.importorskip(PACKAGES[name], reason=f"{name} is not installed")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path / "elsewhere"))
+    out = tmp_path / "run"
+
+    def kill(line):
+        if line["round"] == 3:
+            raise PowerError
+
+    changes = {**SMALL, "simulate.checkpoint_rounds": 2}
+    with pytest.raises(PowerError):
+        heteroselect.run("mnist", settings=changes, out=out, log=name, watch=kill)
+    heteroselect.resume(out, log=[name])
+    told = expected(out)
+    assert set(told["accuracy"]) == {2, 4}
+    assert set(told["bytes_up"]) == {1, 2, 3, 4}
+    found = READERS[name](out if name != "wandb" else tmp_path / "elsewhere")
+    assert found == {key: {t: float(KEPT[name](one)) for t, one in values.items()} for key, values in told.items()}
+    assert not [path for path in out.rglob("*") if path.is_symlink()]
+
+
+def test_only_numbers_are_logged_each_by_its_name():
+    line = {"round": 2, "accuracy": 0.5, "selected": [1, 2], "world": {"training": 2.0, "words": "a"}, "done": True}
+    assert figures(line) == {"accuracy": 0.5, "world/training": 2.0}
+
+
+def test_all_loggers_are_told_and_the_rounds_before_come_first(tmp_path):
+    seen: list[tuple[str, str, int, dict[str, float]]] = []
+
+    def opener(kind):
+        from contextlib import contextmanager
+
+        @contextmanager
+        def opened(name, folder):
+            assert folder == tmp_path / kind
+            yield lambda step, values: seen.append((kind, name, step, dict(values)))
+
+        return opened
+
+    with logging({"a": opener("a"), "b": opener("b")}, "mine", tmp_path, [{"round": 1, "seconds": 2}]) as log:
+        log({"round": 2, "seconds": 3})
+    told = [(1, {"seconds": 2}), (2, {"seconds": 3})]
+    assert seen == [(kind, "mine", *one) for one in told for kind in ("a", "b")]
+
+
+def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_run(monkeypatch, tmp_path):
+    with pytest.raises(HeteroSelectError, match=r"log: allowed are tensorboard, mlflow, wandb, not 'neptune'\."):
+        openers(["neptune"])
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(HeteroSelectError, match=r"`pip install 'heteroselect\[wandb\]'` brings it"):
+        heteroselect.run("mnist", out=tmp_path / "run", log="wandb")
+    monkeypatch.setattr("heteroselect.runs.api.openers", lambda names: {"tensorboard": None})
+    with pytest.raises(HeteroSelectError, match="log: a log goes with the run's folder"):
+        heteroselect.run("mnist", log="tensorboard")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_command_line_takes_loggers(tmp_path):
+    words = ["run", "mnist", "--out", str(tmp_path / "run"), "--log", "tensorboard", "--log", "none"]
+    found = CliRunner().invoke(app, words)
+    assert isinstance(found.exception, HeteroSelectError)
+    assert "log: allowed are" in str(found.exception) or "is not installed" in str(found.exception)
+    assert not (tmp_path / "run").exists()
