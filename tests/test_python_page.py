@@ -1,0 +1,57 @@
+"""docs/python.md and the README: their Python is run as it stands there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+CUT = """
+import torch
+from torch import nn
+import heteroselect
+whole_run, whole_compare = heteroselect.run, heteroselect.compare
+heteroselect.run = lambda *a, **k: whole_run(*a, **k, settings={"stop_after": 2, "method.train.steps": 2})
+heteroselect.compare = lambda *a, **k: whole_compare(*a, **k, settings={"stop_after": 2, "method.train.steps": 2})
+clients = [(torch.randn(20, 3), torch.randint(0, 2, (20,))) for _ in range(8)]
+x_test, y_test = clients[0]
+MyModel = lambda: nn.Linear(3, 2)
+"""
+"""What stands before the README's block: two rounds will do, and the reader's own model and data."""
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.S | re.M)
+
+
+def play(code: str, folder: Path) -> str:
+    found = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg"},
+        timeout=300,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+@pytest.mark.slow
+def test_the_page_runs_from_top_to_bottom(tmp_path):
+    said = play("\n".join(blocks("docs/python.md")), tmp_path)
+    assert "<Result of oort: 8 rounds" in said
+    assert "Rows are ranked by final accuracy" in said
+    assert re.search(r"(holds|refuted|not told apart): fewer bytes do not cost accuracy", said)
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
+@pytest.mark.slow
+def test_the_block_of_the_readme_runs(tmp_path):
+    first = next(block for block in blocks("README.md") if block.startswith("import heteroselect"))
+    play(CUT + first, tmp_path)
+    assert (tmp_path / "runs" / "mine" / "summary.json").is_file()
