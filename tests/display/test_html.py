@@ -51,6 +51,7 @@ def test_a_page_of_a_stranger_runs_nothing():
     assert "<script" not in text
     assert not re.search(r"(href|src)=", text)
     assert text.count("■") == 2, "a legend"
+    assert text.count("<circle") == 1, "of the curve with one point"
     assert chart([Curve((), ())], "round", ACCURACY) == ""
 
 

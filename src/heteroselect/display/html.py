@@ -51,6 +51,9 @@ def chart(curves: Sequence[Curve], across: str, measure: Measure, target: float 
         parts.append(
             f'<polyline points="{joined}" fill="none" stroke="{curve.colour}" stroke-width="1.8">{named}</polyline>'
         )
+        if len(curve.x) == 1:  # a line of one point cannot be seen
+            x, y = joined.split(",")
+            parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="{curve.colour}">{named}</circle>')
     about = f"{measure.name} against {across}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" role="img" '
