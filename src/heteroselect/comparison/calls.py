@@ -62,8 +62,6 @@ def compare(
 
     >>> small = {"clients": 20, "selected": 4, "method.train.steps": 5}
     >>> found = compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=small)
-    >>> found
-    <Comparison of fedavg, oort: 4 runs>
     >>> sorted(row.method for row in found.table.rows), len(found.summaries)
     (['fedavg', 'oort'], 4)
     """

@@ -82,7 +82,7 @@ def ticks(low: float, high: float) -> list[float]:
     """A few round numbers from `low` to `high`.
 
     >>> ticks(0, 100), ticks(0.62, 0.93)
-    ([0, 25, 50, 75, 100], [0.7, 0.8, 0.9])
+    ([0.0, 25.0, 50.0, 75.0, 100.0], [0.7, 0.8, 0.9])
     """
     size = 10.0 ** floor(log10((high - low) / 4))
     step = next(size * times for times in (1, 2, 2.5, 5, 10) if (high - low) / (size * times) <= 4.001)
