@@ -1,15 +1,18 @@
 """Data sets of Hugging Face, from folders that `datasets` wrote; and that it is asked for where it is absent."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 import heteroselect
 from heteroselect.data.examples import Columns
+from heteroselect.data.partition import dirichlet, shards
 from heteroselect.data.sources import load
 from heteroselect.errors import HeteroSelectError
 
@@ -97,8 +100,7 @@ def test_a_run_on_it(saved: str):
     assert (len(found.summary["owners"]), found.summary["unseen_owners"]) == (4, 1)
 
 
-def test_natural_clients_are_those_of_flower_datasets(saved: str, datasets: Any):
-    partitioners = pytest.importorskip("flwr_datasets.partitioner", reason="flwr-datasets is not installed")
+def test_natural_clients_are_those_of_flower_datasets(saved: str, datasets: Any, partitioners: Any):
     theirs = partitioners.NaturalIdPartitioner(partition_by="writer")
     theirs.dataset = datasets.Dataset.from_dict(TABLE)
     found = load(saved, None, columns=COLUMNS)
@@ -107,3 +109,51 @@ def test_natural_clients_are_those_of_flower_datasets(saved: str, datasets: Any)
     mine = {name: found.whole.x[found.whole.owner == number].tolist() for number, name in enumerate(found.owners)}
     parts = [theirs.load_partition(number) for number in range(theirs.num_partitions)]
     assert mine == {part["writer"][0]: [list(row) for row in part["x"]] for part in parts}
+
+
+@pytest.fixture
+def partitioners() -> Any:
+    return pytest.importorskip("flwr_datasets.partitioner", reason="flwr-datasets is not installed")
+
+
+def of_each(shares: Sequence[Any], classes: int) -> NDArray[np.int64]:
+    """How many examples of each class each client has."""
+    return np.array([np.bincount(share, minlength=classes) for share in shares])
+
+
+def theirs_of(partitioner: Any, datasets: Any, labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The labels of each of their partitions."""
+    partitioner.dataset = datasets.Dataset.from_dict({"label": labels.tolist()})
+    return [np.array(partitioner.load_partition(k)["label"]) for k in range(partitioner.num_partitions)]
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of pyarrow, in their sort
+def test_shards_are_those_of_flower_datasets(datasets: Any, partitioners: Any):
+    """Whose shard is whose is drawn by another generator. With one shard each, what the clients have is the same."""
+    labels = np.random.default_rng(0).integers(0, 7, 120)
+    theirs = theirs_of(partitioners.ShardPartitioner(8, "label", num_shards_per_partition=1), datasets, labels)
+    mine = shards(labels, 8, 1, np.random.default_rng(1))
+    found = [sorted(of_each(one, 7).tolist()) for one in (theirs, [labels[share] for share in mine])]
+    assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of pyarrow, in their sort
+def test_with_a_remainder_they_leave_examples_out_and_we_do_not(datasets: Any, partitioners: Any):
+    labels = np.arange(125) % 5
+    theirs = theirs_of(partitioners.ShardPartitioner(6, "label", num_shards_per_partition=2), datasets, labels)
+    mine = shards(labels, 6, 2, np.random.default_rng(1))
+    assert sorted(map(len, theirs)) == [20] * 6  # 125 // 12 = 10 examples a shard: 5 are nobody's
+    assert sum(map(len, mine)) == 125
+    assert {len(share) for share in mine} <= {20, 21, 22}
+
+
+def test_dirichlet_is_the_same_distribution_as_that_of_flower_datasets(datasets: Any, partitioners: Any):
+    """The shares of a class have E[Σ p²] = (α + 1)/(Kα + 1), here 1.5/3 = 0.5 with K = 4 and α = ½."""
+    labels = np.repeat(np.arange(150), 40)
+    theirs = theirs_of(partitioners.DirichletPartitioner(4, "label", 0.5, min_partition_size=0), datasets, labels)
+    mine = dirichlet(labels, 4, 0.5, np.random.default_rng(2), classes=150)
+    for shares in (theirs, [labels[share] for share in mine]):
+        counts = of_each(shares, 150)
+        assert counts.sum(axis=0).tolist() == [40] * 150
+        assert ((counts / 40) ** 2).sum(axis=0).mean() == pytest.approx(0.5, abs=0.05)
+        assert counts.mean(axis=1) == pytest.approx([10] * 4, abs=3)

@@ -2,6 +2,9 @@
 
 FedBuff steps after every k answers with what they learnt; FedAsync after each one, by mixing the model that it leads to
 into its own at the rate α·(1 + τ)^−a. Both keep as many clients at work as a round would select.
+
+Constants are those of the papers: FedBuff's step is η/K·Σ (1 + τ)^−½ Δ with η = 1, and its K is the one that differs (see
+below); FedAsync has α = 0.6 (the paper also tries 0.9), a = ½ and a proximal term of 0.005, as on CIFAR-10.
 """
 
 from heteroselect.aggregate import Buffer, Equal, ServerSGD
