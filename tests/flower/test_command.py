@@ -74,6 +74,22 @@ def test_more_nodes_than_clients_and_simulated_links_that_are_measured_are_refus
         run("run", "mnist", "--set", "world.links=measured", "--quiet", "--out", str(tmp_path / "run"))
 
 
+@pytest.mark.parametrize("command", ["simulate", "deploy"])
+def test_a_server_that_does_not_wait_is_refused(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HeteroSelectError, match=r"method\.wait\.kind: buffer is for the simulator; allowed on Flower"):
+        run("flower", command, "mnist", "--method", "fedbuff")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_files_of_a_world_are_named_by_their_whole_paths(tmp_path, monkeypatch):
+    """Flower's processes work elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "links.csv").write_text("second,up_mbps\n0,1\n")
+    config, _ = _config("mnist", None, ["world.links=trace", "world.trace=links.csv"], None)
+    assert config.world.trace == str(tmp_path / "links.csv")
+
+
 def test_a_run_on_flower_is_resumed_on_flower(tmp_path):
     plan = Plan("deploy", "abc", 3, tls=True, timeout=5.0)
     plan.write(tmp_path)
