@@ -9,13 +9,14 @@ PINS   := pyproject.toml packages/heteroselect-mnist/pyproject.toml constraints.
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz clean
+.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
 	@echo "make test     set up with the development tools; lint, types and all tests"
 	@echo "make flower   set up with Flower and run MNIST on a SuperLink and three SuperNodes with TLS"
 	@echo "make test-network  Flower between network namespaces: measured links, and the commands of docs/flower.md (needs root and iproute2)"
+	@echo "make sim-to-real  Flower's rounds over shaped links beside the seconds of the clock (root and iproute2, too; about 20 minutes)"
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures, then make results;"
 	@echo "              LOGS=DIR draws the authors' logs in that folder beside ours"
@@ -55,6 +56,9 @@ flower: $(VENV)/.installed-flower
 test-network: $(VENV)/.installed-dev
 	HETEROSELECT_NETWORK=1 $(BIN)/python -m pytest -m network -s
 
+sim-to-real: $(VENV)/.installed-flower
+	$(BIN)/python studies/sim_to_real.py
+
 .PHONY: lint
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check
@@ -65,7 +69,7 @@ results: $(VENV)/.installed
 	$(BIN)/python studies/frontier.py
 	$(BIN)/python studies/results_page.py
 
-STUDIES := table1-mnist beyond-mnist table2 mu psi stress
+STUDIES := table1-mnist beyond-mnist table2 mu psi stress waiting
 studies: $(VENV)/.installed
 	for name in $(STUDIES); do $(BIN)/heteroselect study studies/$$name.toml --results studies/results.json || exit; done
 	$(BIN)/python studies/theory.py
