@@ -9,7 +9,7 @@ PINS   := pyproject.toml packages/heteroselect-mnist/pyproject.toml constraints.
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz clean
+.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -34,7 +34,8 @@ help:
 	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer; the coders' errors at equal bytes"
 	@echo "make bench-peers  one FedAvg job here and on Flower, pfl and FedLab, in a .venv-peers of their own"
 	@echo "make bench-flower  what a run costs in the simulator, on Flower's simulation and deployed with TLS"
-	@echo "make fuzz     a million broken payloads against the decoder (about ten minutes)"
+	@echo "make fuzz     a million broken payloads of every codec against the decoder, kept in benchmarks/results (about ten minutes)"
+	@echo "make kills    an hour (MINUTES=60) of runs that are killed at random, on full disks and with flipped bits, kept there too"
 	@echo "make clean    remove .venv and caches"
 
 run: $(VENV)/.installed
@@ -120,6 +121,10 @@ bench-flower: $(VENV)/.installed-flower
 
 fuzz: $(VENV)/.installed
 	$(BIN)/python benchmarks/fuzz_wire.py
+
+MINUTES ?= 60
+kills: $(VENV)/.installed
+	$(BIN)/python benchmarks/random_kills.py --minutes $(MINUTES)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

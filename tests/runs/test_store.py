@@ -1,10 +1,12 @@
 """The store on disk: what is in it, what is in memory, and that it is the same as a dictionary."""
 
+import resource
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from heteroselect import HeteroSelectError
 from heteroselect.compress.update import Update
 from heteroselect.runs.store import DiskStore, Uploads
 
@@ -51,6 +53,19 @@ def test_what_is_deleted_is_gone_from_the_disk(tmp_path: Path) -> None:
     del store[0]
     assert 0 not in store
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_one_sentence_and_the_old_stays(tmp_path: Path) -> None:
+    store = DiskStore(tmp_path, active=0)
+    store[0] = kept(1.0)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        with pytest.raises(HeteroSelectError, match="cannot be written"):
+            store[0] = kept(2.0, size=100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert store[0]["memory"].tolist() == [1.0] * 4
 
 
 @pytest.mark.parametrize("dense", [True, False])

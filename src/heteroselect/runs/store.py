@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from heteroselect.compress import Update
+from heteroselect.runs.folder import for_people
 from heteroselect.state import Kept
 
 
@@ -22,7 +23,8 @@ class DiskStore(MutableMapping[int, Kept]):
 
     def __init__(self, folder: Path, active: int = 16) -> None:
         self.folder, self.active = folder, active
-        folder.mkdir(parents=True, exist_ok=True)
+        with for_people(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         self._names: dict[int, list[str]] = {}
         self._recent: OrderedDict[int, Kept] = OrderedDict()
         self._lock = threading.Lock()  # workers read while others read
@@ -30,10 +32,11 @@ class DiskStore(MutableMapping[int, Kept]):
     def __setitem__(self, client: int, kept: Kept) -> None:
         for name, array in kept.items():
             file, partial = self._file(client, name), self._file(client, f"{name}.partial")
-            partial.unlink(missing_ok=True)
-            with partial.open("xb") as out:
-                np.save(out, array, allow_pickle=False)
-            partial.replace(file)  # whoever has the old one mapped goes on reading it
+            with for_people(self.folder):
+                partial.unlink(missing_ok=True)
+                with partial.open("xb") as out:
+                    np.save(out, array, allow_pickle=False)
+                partial.replace(file)  # whoever has the old one mapped goes on reading it
         with self._lock:
             self._names[client] = list(kept)
             self._remember(client, kept)
