@@ -156,13 +156,13 @@ def life(kind: str, place: Path, whole: Mapping[str, Any], pace: float, rng: ran
             quiet, what = turn >= MOST, rng.random()
             begun = (out / "config.toml").exists()
             tally.resumes, tally.begun_again = tally.resumes + begun, tally.begun_again + (turn > 0 and not begun)
-            if not quiet and begun and rng.random() < 0.25:
+            if not quiet and begun and rng.random() < 0.4:
                 tally.flipped_bits += flip(out, rng)
-            full = not quiet and what < 0.15
+            full = not quiet and what < 0.2
             ballast = filled(disk, rng) if full and small else None
             limit = rng.randrange(1000, 60_000) if full and not small else None
             process = child(lambda: start(kind, out), log, limit)
-            code = waited(process, None if quiet else rng.expovariate(2 / pace))
+            code = waited(process, None if quiet else rng.expovariate(1 / pace))
             if ballast:
                 ballast.unlink()
             tally.kills += code is None

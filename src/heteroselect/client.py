@@ -148,7 +148,10 @@ class Client:
     ) -> tuple[Upload, Pending]:
         """From what was learnt to bytes; `model` is the trained one."""
         order = learnt.order
-        v, offered = method.memory.offer(learnt.delta, state.get("memory", {}))
+        hiding = self.streams.numpy("privacy", round=order.round, client=self.id)
+        with naming("privacy"):
+            delta = method.privacy.protect(learnt.delta, hiding)
+        v, offered = method.memory.offer(delta, state.get("memory", {}))
         scene = Scene(
             model=model,
             loss=lambda: _loss(model, task, *batches()),
@@ -164,7 +167,8 @@ class Client:
         rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
         payload = encode(update, model.layout.layer_ends)
-        upload = Upload(self.id, payload, len(self.examples), {**learnt.report, "memory": _left(v, update)})
+        report = {} if method.privacy.hides else {**learnt.report, "memory": _left(v, update)}
+        upload = Upload(self.id, payload, len(self.examples), report)
         return upload, Pending(order, update, offered, kept, state, learnt.shared)
 
     def labels(self) -> dict[str, float]:

@@ -44,6 +44,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
     "rate": (train.SharedRate, train.ScoreRate, train.CosineRate),
     "work": (train.EqualSteps, train.DeviceSteps),
     "train": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL, train.Calibrated),
+    "privacy": compress.PRIVACY,
     "memory": compress.MEMORIES,
     "compress": compress.COMPRESSORS,
     "values": compress.VALUES,

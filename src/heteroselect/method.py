@@ -19,7 +19,7 @@ from heteroselect.aggregate import ByData, Calibration, Mean, NoAverage, Screen,
 from heteroselect.aggregate.wait import unfit
 from heteroselect.allocate import All, Allocation
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress import Everything, Float32, NoMemory, Scene, Update, WholeModel, promises
+from heteroselect.compress import Everything, Float32, NoMemory, NoPrivacy, Scene, Update, WholeModel, promises
 from heteroselect.compress.update import Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.moment import Moment
@@ -98,6 +98,15 @@ class Solver(Protocol):
     @property
     def batch(self) -> int: ...
     def run(self, model: Trainable, job: Job) -> Trained: ...
+
+
+class Privacy(Protocol):
+    """What does a client hide? `protect` returns the update that everything after training gets to see; where it
+    `hides`, the client reports nothing of its training."""
+
+    @property
+    def hides(self) -> bool: ...
+    def protect(self, delta: Values, rng: np.random.Generator) -> Values: ...
 
 
 class Memory(Protocol):
@@ -191,6 +200,7 @@ class Method:
     rate: Rate = SharedRate()
     work: Work = EqualSteps()
     train: Solver = SGD()
+    privacy: Privacy = NoPrivacy()
     memory: Memory = NoMemory()
     compress: Compressor = Everything()
     values: ValueCoding = Float32()

@@ -10,6 +10,7 @@ from heteroselect.cli.compare import compare
 from heteroselect.cli.data import data
 from heteroselect.cli.lists import methods, presets, settings
 from heteroselect.cli.paper import compare_log, replay
+from heteroselect.cli.privacy import privacy
 from heteroselect.cli.reclock import reclock
 from heteroselect.cli.report import report
 from heteroselect.cli.run import resume, run
@@ -29,7 +30,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for function in (
-    run, resume, show, compare, tune, study, report, reclock, replay, compare_log, data, presets, settings, methods,
+    run, resume, show, compare, tune, study, report, reclock, replay, compare_log, privacy, data, presets, settings,
+    methods,
 ):  # fmt: skip
     app.command(cls=Command)(function)
 app.add_typer(typer.Typer(cls=Flower, help="Run on Flower, in its simulation or deployed."), name="flower")

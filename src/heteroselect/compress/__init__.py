@@ -9,6 +9,7 @@ from heteroselect.compress.drive import Drive
 from heteroselect.compress.everything import Everything
 from heteroselect.compress.luar import Luar
 from heteroselect.compress.memory import EF21, ErrorMemory, MomentumMemory, NoMemory
+from heteroselect.compress.privacy import PRIVACY, Gaussian, NoPrivacy
 from heteroselect.compress.qsgd import QSGD
 from heteroselect.compress.random_k import RandomK
 from heteroselect.compress.scene import Guided, Scene, promises
@@ -33,6 +34,7 @@ __all__ = [
     "DOWN",
     "EF21",
     "MEMORIES",
+    "PRIVACY",
     "QSGD",
     "STC",
     "VALUES",
@@ -44,11 +46,13 @@ __all__ = [
     "Everything",
     "Float16",
     "Float32",
+    "Gaussian",
     "Guided",
     "Kept",
     "Luar",
     "MomentumMemory",
     "NoMemory",
+    "NoPrivacy",
     "RandomK",
     "Scene",
     "Sign",

@@ -31,6 +31,7 @@ ROLES = {
     "rate": "what is the local learning rate?",
     "work": "how many local steps does each client take?",
     "train": "what does a client do with its data?",
+    "privacy": "what does a client hide?",
     "memory": "what does a client keep of what it did not send?",
     "compress": "what of an update is sent?",
     "values": "what is a kept value sent as?",

@@ -112,6 +112,11 @@ def prepare(
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, model)
     flat = FlatModel(module, device)
+    if method.privacy.hides and flat.weights().has_statistics:
+        raise HeteroSelectError(
+            "method.privacy.kind: allowed is a model without batch normalisation, whose statistics clients would send "
+            "as they are."
+        )
     own_loss, loss = loss, loss or nn.functional.cross_entropy
     by_class = own_loss is None or Metric.of(metric).function is accuracy
     task = Task(loss, *_dry_run(flat, federation, loss, method, by_class=by_class))

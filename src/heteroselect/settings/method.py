@@ -27,7 +27,8 @@ NOTED = ("kind", "source")
 
 @dataclass(frozen=True)
 class Chosen:
-    """A method, how it is written down, and what the kinds that were chosen brought with them."""
+    """A method, how it is written down, and what the kinds that were chosen brought with them, or are cautioned
+    about."""
 
     method: Method
     table: dict[str, Any]
@@ -80,7 +81,7 @@ def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) 
         fields = {name: value for name, value in settings.items() if name not in NOTED}
         parts[role] = _part(role, parts[role], fields, named)
     method = replace(base, **parts)
-    return Chosen(method, table(method, named), brought)
+    return Chosen(method, table(method, named), (*brought, *_cautions(method)))
 
 
 def title(written: Mapping[str, Any]) -> str:
@@ -198,6 +199,14 @@ def _bring(parts: Parts, asked: Mapping[str, Mapping[str, Any]]) -> Iterator[str
         for other in [o for o in parts if o not in asked and o != role and _clash(parts, role, o)]:
             parts[other] = plain[other]
             yield _told(role, parts[role], other, plain[other])
+
+
+def _cautions(method: Method) -> Iterator[str]:
+    """What of its parts works together and is worth little."""
+    parts = dict(method.parts())
+    for part in parts.values():
+        if hasattr(part, "cautions"):
+            yield from part.cautions(parts)
 
 
 def _clash(parts: Parts, role: str, other: str) -> bool:

@@ -1,0 +1,75 @@
+"""heteroselect privacy: what the noise of a method promises."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from heteroselect.cli import options
+from heteroselect.errors import HeteroSelectError
+
+if TYPE_CHECKING:
+    from heteroselect.accountant import Promise
+
+MULTIPLIERS = (0.5, 1.0, 2.0, 4.0, 8.0)
+DELTA = 1e-5
+
+
+def privacy(
+    what: Annotated[
+        str | None, typer.Argument(help="A preset, a TOML file or a run folder; without it, a table of all presets.")
+    ] = None,
+    method: options.Named = None,
+    rounds: options.Rounds = None,
+    set_: options.Changes = None,
+    delta: Annotated[float, typer.Option(help="δ: below one in so many users as there are.")] = DELTA,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the promise as JSON and nothing else.")] = False,
+) -> None:
+    """Say what the noise of a method promises to a user: ε at δ, and by which accountant."""
+    from heteroselect.accountant import promise
+    from heteroselect.runs.folder import CONFIG, whole_rounds
+    from heteroselect.settings.config import load
+
+    if what is None:
+        typer.echo(presets_table(delta), nl=False)
+        return
+    folder = Path(what) if Path(what).is_dir() else None
+    source = what if folder is None else folder / CONFIG
+    if folder is not None and not (folder / CONFIG).is_file():
+        raise HeteroSelectError(f"privacy: {folder} is no run folder; it needs {CONFIG}.")
+    loaded = load(source, method=method, changes=options.changes_of(set_, rounds=rounds), any_target=True)
+    played = None if folder is None else whole_rounds(folder)
+    found = promise(loaded.method, loaded.config, delta=delta, played=played)
+    typer.echo(json.dumps(asdict(found), indent=2) if as_json else sentences(found))
+
+
+def sentences(found: "Promise") -> str:
+    """A promise for people."""
+    whose = "its own noise alone" if found.together == 1 else f"the noise of {found.together} clients"
+    draw = f"{found.drawn} of {found.users} drawn without replacement, all cohorts as likely"
+    counted = draw if found.amplified else "who was drawn is taken to be known"
+    return (
+        f"ε = {found.epsilon:.3g} at δ = {found.delta:g}, for each of {found.users} users and the models of "
+        f"{found.rounds} rounds.\n"
+        f"Each is hidden by {whose}, {found.multiplier:.3g} times what replacing a user can move (2 clip); {counted}.\n"
+        "Whoever knows the seed can take the noise off again: hand out the model, not the run folder."
+    )
+
+
+def presets_table(delta: float = DELTA) -> str:
+    """ε of every preset for some amounts of noise, as Markdown."""
+    from heteroselect.accountant import epsilon
+    from heteroselect.settings.config import load, presets
+
+    heads = ["preset", "users", "drawn", "rounds", *(f"z = {z:g}" for z in MULTIPLIERS)]
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
+    known: dict[tuple[int, int, int], list[str]] = {}
+    for name in presets():
+        config = load(name).config
+        key = (config.clients, min(config.selected, config.clients), config.last_round)
+        if key not in known:
+            known[key] = [f"{epsilon(z, *key, delta):.3g}" for z in MULTIPLIERS]
+        lines.append("| " + " | ".join([f"`{name}`", *map(str, key), *known[key]]) + " |")
+    return "\n".join(lines) + "\n"
