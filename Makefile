@@ -9,7 +9,7 @@ PINS   := pyproject.toml packages/heteroselect-mnist/pyproject.toml constraints.
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills clean
+.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills hostile clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -25,6 +25,7 @@ help:
 	@echo "make cross    play five selectors with five compressors, five seeds each, and rewrite docs/results/cross (125 runs)"
 	@echo "make tune     tune the methods of make compare with 12 trials each, into tuned/mnist, then compare them tuned (at most 13,500 rounds of trials)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
+	@echo "make hostile  a share of hostile clients against five ways to aggregate on MNIST, into docs/reliability.md (312 runs)"
 	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
 	@echo "make worlds   draw the pictures of docs/worlds.md"
@@ -89,6 +90,10 @@ tune: $(VENV)/.installed
 
 lean: $(VENV)/.installed
 	$(BIN)/python studies/lean.py
+
+hostile: $(VENV)/.installed
+	for name in hostile lies; do $(BIN)/heteroselect study studies/$$name.toml || exit; done
+	$(BIN)/python studies/hostile.py --runs runs
 
 theory: $(VENV)/.installed
 	$(BIN)/python studies/theory.py
