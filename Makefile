@@ -9,7 +9,7 @@ PINS   := pyproject.toml packages/heteroselect-mnist/pyproject.toml constraints.
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills hostile clean
+.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills hostile privacy clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -31,6 +31,7 @@ help:
 	@echo "make worlds   draw the pictures of docs/worlds.md"
 	@echo "make docs     rewrite the list of settings in docs/settings.md and of parts in docs/parts.md"
 	@echo "make site     build the documentation site into docs/_site (Sphinx; warnings are errors)"
+	@echo "make privacy  rewrite the table of docs/privacy.md: what noise promises, for each preset"
 	@echo "make bench    speed, memory and growth beside their limits, kept in benchmarks/results"
 	@echo "make bench-wire  size and time of the wire format, beside its bound and its peer; the coders' errors at equal bytes"
 	@echo "make bench-peers  one FedAvg job here and on Flower, pfl and FedLab, in a .venv-peers of their own"
@@ -111,6 +112,10 @@ docs: $(VENV)/.installed
 site: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_site
 	@echo docs/_site/index.html
+
+privacy: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[privacy]'
+	$(BIN)/python studies/privacy_page.py
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py

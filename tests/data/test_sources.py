@@ -654,6 +654,24 @@ def test_a_damaged_npz_is_named(tmp_path: Path) -> None:
     fails(str(file), None, str(file), "cut short or damaged")
 
 
+def test_an_npz_that_pretends_to_hold_more_than_it_has_is_refused_by_its_header(tmp_path: Path) -> None:
+    file, header = tmp_path / "bomb.npz", io.BytesIO()
+    shape = {"descr": "<f4", "fortran_order": False, "shape": (10_000_000, 784)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in ("x.npy", "y.npy"):
+            archive.writestr(name, header.getvalue() + bytes(100))
+    fails(str(file), None, str(file), "says that it has 31,360,000,000 bytes")
+
+
+def test_an_npz_that_is_small_and_holds_more_than_half_of_the_memory_is_refused(tmp_path: Path, monkeypatch) -> None:
+    file = tmp_path / "bomb.npz"
+    np.savez_compressed(file, x=np.zeros((1000, 100)), y=np.zeros(1000, int))
+    assert file.stat().st_size < 10_000
+    monkeypatch.setattr("heteroselect.data.npz.memory", lambda: 1_000_000)
+    fails(str(file), None, str(file), "allowed is half of this machine's memory, 500,000")
+
+
 # ── the published pixels ──
 
 

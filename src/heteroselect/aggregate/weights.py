@@ -107,7 +107,7 @@ def _capped(weights: Reals, ceiling: float) -> Reals:
         high = weights >= ceiling
         rest = 1 - ceiling * high.sum()
         low = weights[~high].sum()
-        spread = rest / (~high).sum() if low == 0 else weights * (rest / low)
+        spread = rest / (~high).sum() if low < 1e-12 else weights * (rest / low)  # next to nothing to go by
         weights = np.where(high, ceiling, spread)
     return weights
 
