@@ -114,7 +114,7 @@ site: $(VENV)/.installed-docs
 	@echo docs/_site/index.html
 
 privacy: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[privacy]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[report,privacy]'
 	$(BIN)/python studies/privacy_page.py
 
 bench: $(VENV)/.installed
@@ -146,7 +146,7 @@ $(VENV)/.installed: $(PINS) | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(PINS) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,flower,report,images]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,flower,report,images,privacy]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-flower
 
 $(VENV)/.installed-flower: $(PINS) | $(VENV)/bin/python
