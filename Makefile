@@ -146,8 +146,8 @@ $(VENV)/.installed: $(PINS) | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(PINS) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,flower,report,images,privacy]'
-	@touch $@ $(VENV)/.installed $(VENV)/.installed-flower
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,flower,report,images,privacy,docs]'
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-flower $(VENV)/.installed-docs
 
 $(VENV)/.installed-flower: $(PINS) | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[flower,report]'

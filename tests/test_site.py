@@ -24,8 +24,13 @@ from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-RUN = {"extend.md": {"mine.py", "owners.py", "people.py", "metric.py"}, "tutorial.md": {"tutorial.py", "turns.py"}}
-"""The marks before code that a test runs, here or in test_extend.py. An excerpt is part of something longer."""
+RUN = {
+    "extend.md": {"mine.py", "owners.py", "people.py", "metric.py"},
+    "tutorial.md": {"tutorial.py", "turns.py"},
+    "python.md": {""},
+}
+"""The marks before code that a test runs, here, in test_extend.py or, all of a page, in test_python_page.py. An excerpt
+is part of something longer."""
 
 
 class Block(NamedTuple):
