@@ -13,5 +13,5 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 def shared() -> Path:
     """The folder of reference logs and data sets beside the project; it is not part of it."""
     if not SHARED.is_dir():
-        pytest.skip("the folder of reference logs and data sets (../shared) is absent")
+        pytest.skip("the folder of reference logs and data sets is absent")
     return SHARED

@@ -10,6 +10,7 @@ from dp_accounting import GaussianDpEvent, NeighboringRelation, SampledWithoutRe
 from dp_accounting.rdp import RdpAccountant
 from typer.testing import CliRunner
 
+import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.accountant import epsilon, promise
 from heteroselect.cli import app
@@ -86,3 +87,54 @@ def test_the_command_says_it_in_words():
     assert found.exit_code == 0, found.output
     assert f"ε = {promised().epsilon:.3g} at δ = 1e-05" in found.output
     assert "Whoever knows the seed" in found.output
+
+
+@pytest.mark.parametrize("fault", ["scaled", "corrupt", "nan", "inf"])
+def test_beside_damaged_updates_each_has_its_own_noise_alone_even_where_all_were_counted(fault):
+    loaded = load("mnist", method="fedavg", changes={**NOISY, f"world.faults.{fault}": 0.3})
+    played = [{"weights": [0.1] * 10}] * 5
+    assert promise(loaded.method, loaded.config, delta=1e-5, played=played).together == 1
+
+
+def test_with_a_deadline_nobody_counts_on_the_noise_of_others():
+    loaded = load("mnist", method="fedavg", changes={**NOISY, "world.deadline": 0.001})
+    assert promise(loaded.method, loaded.config, delta=1e-5).together == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"data.validation_fraction": 0.1, "data.evaluate": "validation", "stop_at_target": 1}, "stop_at_target"),
+        ({"world.deadline": 5.0, "world.stress": "inverse"}, "world.deadline"),
+    ],
+)
+def test_where_data_decide_nothing_is_promised(changes, named):
+    loaded = load("mnist", method="fedavg", changes={**NOISY, **changes})
+    with pytest.raises(HeteroSelectError, match=named):
+        promise(loaded.method, loaded.config, delta=1e-5)
+
+
+@pytest.mark.parametrize("name", ["scaffold", "feddyn"])
+def test_solvers_whose_clients_keep_what_they_sent_are_refused(name):
+    with pytest.raises(HeteroSelectError, match="whose clients keep what they sent"):
+        load("mnist", method="fedavg", changes={**NOISY, "method.train.kind": name})
+    assert load("mnist", method=name, changes=NOISY).method.train.kind == "sgd"  # what nobody chose gives way
+
+
+def test_a_folder_is_taken_as_it_was_played(tmp_path):
+    small = {**NOISY, "rounds": 2, "clients": 6, "selected": 3, "method.train.steps": 1}
+    heteroselect.run("mnist", method="fedavg", settings=small, out=tmp_path / "run")
+
+    def asked(*words):
+        return CliRunner().invoke(app, ["privacy", str(tmp_path / "run"), *words])
+
+    assert "2 rounds" in asked().output
+    assert "is over" in str(asked("--set", "method.privacy.noise=100").exception)
+    config = tmp_path / "run" / "config.toml"
+    before = config.read_text()
+    config.write_text(before.replace("noise = 2.0", "noise = 50.0"))
+    assert "was changed since the run began" in str(asked().exception)
+    config.write_text(before)
+    log = tmp_path / "run" / "rounds.jsonl"
+    log.write_text(log.read_text().partition("\n")[0] + "\n")
+    assert isinstance(asked().exception, HeteroSelectError)

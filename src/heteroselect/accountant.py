@@ -45,24 +45,45 @@ def promise(
         raise HeteroSelectError(
             f"method.privacy.kind: {kind_of(method.privacy)} promises nothing; allowed here is gaussian."
         )
+    _refuse_data_dependent(config)
     users, world = config.clients, config.world
     drawn = users if kind_of(method.select) == "everybody" else min(config.selected, users)
     # whoever is away cannot be drawn, and a world of one's own may let clients be away
     uniform = world.availability.kind == "always" and world.links != "own"
     heard = drawn if played is None else min((sum(w > 0 for w in line["weights"]) for line in played), default=drawn)
-    if world.attack.kind != "none" or (played is None and not _all_answer(config)):
-        heard = 1  # noise that others may have left out hides nobody
+    if not _unharmed(config) or (played is None and not _all_answer(config)):
+        heard = 1  # noise that others may have left out, or that is small beside a damaged update, hides nobody
     together = max(1, heard) if sums(method) else 1
     multiplier, rounds = float(noise) * math.sqrt(together) / 2, config.last_round if played is None else len(played)
     found = epsilon(multiplier, users, drawn if uniform else users, rounds, delta)
     return Promise(found, delta, multiplier, together, users, drawn, rounds, uniform and drawn < users)
 
 
-def _all_answer(config: "Config") -> bool:
-    """Whether nobody's answer can be missing, late or damaged."""
+def _refuse_data_dependent(config: "Config") -> None:
+    """Neither the length of a run nor who is heard may hang on what the clients hold."""
+    world = config.world
+    if config.data.evaluate == "validation" and config.stop_at_target:
+        raise HeteroSelectError(
+            "stop_at_target: with data.evaluate=validation the clients' own examples decide when the run ends, and "
+            "nothing is promised; allowed is 0."
+        )
+    if world.deadline and (world.stress != "none" or world.coupling.active):
+        raise HeteroSelectError(
+            "world.deadline: where links or speeds follow losses or labels, data decide who is late, and nothing is "
+            "promised; allowed is 0."
+        )
+
+
+def _unharmed(config: "Config") -> bool:
+    """Whether every update that counts is as its client sent it."""
     faults = config.world.faults
-    chances = (faults.missing, faults.late, faults.corrupt, faults.nan, faults.inf, faults.scaled)
-    return not any(chances) and config.world.availability.kind == "always"
+    return config.world.attack.kind == "none" and not any((faults.corrupt, faults.nan, faults.inf, faults.scaled))
+
+
+def _all_answer(config: "Config") -> bool:
+    """Whether nobody's answer can be missing or late. Of a run that was played its rounds tell."""
+    world = config.world
+    return not (world.faults.missing or world.faults.late or world.deadline) and world.availability.kind == "always"
 
 
 def sums(method: Method) -> bool:

@@ -167,7 +167,7 @@ class Client:
         rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
         update = method.values.apply(chosen, model.layout.layer_ends, rounding)
         payload = encode(update, model.layout.layer_ends)
-        report = {} if method.privacy.hides else {**learnt.report, "memory": _left(v, update)}
+        report = {} if getattr(method.privacy, "hides", False) else {**learnt.report, "memory": _left(v, update)}
         upload = Upload(self.id, payload, len(self.examples), report)
         return upload, Pending(order, update, offered, kept, state, learnt.shared)
 

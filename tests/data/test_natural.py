@@ -148,7 +148,7 @@ def test_recordings_without_speakers_are_refused(tmp_path: Path):
 def test_the_whole_data_sets(shared: Path):
     folder = shared / "data" / "natural"
     if not folder.is_dir():
-        pytest.skip("the folder of natural data sets (../shared/data/natural) is absent")
+        pytest.skip("the folder of natural data sets is absent")
     text, speech = load("shakespeare", folder), load("audiomnist", folder)
     assert (len(text.owners), len(text.train), len(text.test)) == (1126, 42_570, 10_196)
     assert (len(speech.owners), len(speech.train), len(speech.test)) == (60, 24_000, 6_000)

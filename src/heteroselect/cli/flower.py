@@ -117,13 +117,13 @@ def keys(
         list[str], typer.Option(help="A name or address by which nodes reach the SuperLink; may be given again.")
     ],
     nodes: Annotated[int, typer.Option(min=1, help="Key pairs to make: node0, node1, ….")] = 1,
-    days: Annotated[int, typer.Option(min=1, help="How long the certificate holds.")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=36_500, help="How long the certificate holds.")] = 30,
 ) -> None:
     """Make an authority, a certificate for a SuperLink that others reach, and a key pair for each SuperNode."""
     require_flower()
     from heteroselect.flower.keys import make_node_key, make_tls
 
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise HeteroSelectError(f"keys: {folder} is not empty; allowed is a new or an empty folder.")
     with for_people(folder):
         make_tls(folder, server, days)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,12 +24,12 @@ def privacy(
     method: options.Named = None,
     rounds: options.Rounds = None,
     set_: options.Changes = None,
-    delta: Annotated[float, typer.Option(help="δ: below one in so many users as there are.")] = DELTA,
+    delta: Annotated[float, typer.Option(help="δ; choose it below 1/number of users.")] = DELTA,
     as_json: Annotated[bool, typer.Option("--json", help="Print the promise as JSON and nothing else.")] = False,
 ) -> None:
     """Say what the noise of a method promises to a user: ε at δ, and by which accountant."""
     from heteroselect.accountant import promise
-    from heteroselect.runs.folder import CONFIG, whole_rounds
+    from heteroselect.runs.folder import CONFIG
     from heteroselect.settings.config import load
 
     if what is None:
@@ -37,12 +37,37 @@ def privacy(
         return
     folder = Path(what) if Path(what).is_dir() else None
     source = what if folder is None else folder / CONFIG
-    if folder is not None and not (folder / CONFIG).is_file():
-        raise HeteroSelectError(f"privacy: {folder} is no run folder; it needs {CONFIG}.")
+    played = None if folder is None else rounds_of(folder, method, rounds, set_)
     loaded = load(source, method=method, changes=options.changes_of(set_, rounds=rounds), any_target=True)
-    played = None if folder is None else whole_rounds(folder)
     found = promise(loaded.method, loaded.config, delta=delta, played=played)
     typer.echo(json.dumps(asdict(found), indent=2) if as_json else sentences(found))
+
+
+def rounds_of(folder: Path, method: str | None, rounds: int | None, set_: list[str] | None) -> list[dict[str, Any]]:
+    """The rounds of a run that has ended. It is as it was played: nothing can be set any more, and nothing that it was
+    begun with may have been changed since."""
+    from heteroselect.files import read_toml
+    from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
+    from heteroselect.runs.folder import CONFIG, finished, read_rounds
+    from heteroselect.settings import own
+
+    if not (folder / CONFIG).is_file():
+        raise HeteroSelectError(f"privacy: {folder} is no run folder; it needs {CONFIG}.")
+    chosen = [one for one in set_ or [] if not own.is_path(one.partition("=")[2])]
+    if chosen or rounds is not None or (method is not None and not own.is_path(method)):
+        raise HeteroSelectError(f"privacy: the run in {folder} is over; allowed are settings with its {CONFIG} only.")
+    if not finished(folder):
+        raise HeteroSelectError(
+            f"privacy: the run in {folder} has not ended; allowed is one that has, or its {CONFIG}."
+        )
+    try:
+        refuse_edited(folder, Fingerprint.read(folder), read_toml(folder / CONFIG))
+        played = read_rounds(folder)
+        if not played or not all(line["weights"] for line in played):
+            raise ValueError("no weights")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HeteroSelectError(f"privacy: the files in {folder} are damaged ({error}).") from error
+    return played
 
 
 def sentences(found: "Promise") -> str:
@@ -52,7 +77,7 @@ def sentences(found: "Promise") -> str:
     counted = draw if found.amplified else "who was drawn is taken to be known"
     return (
         f"ε = {found.epsilon:.3g} at δ = {found.delta:g}, for each of {found.users} users and the models of "
-        f"{found.rounds} rounds.\n"
+        f"{found.rounds} round{'s' * (found.rounds != 1)}.\n"
         f"Each is hidden by {whose}, {found.multiplier:.3g} times what replacing a user can move (2 clip); {counted}.\n"
         "Whoever knows the seed can take the noise off again: hand out the model, not the run folder."
     )

@@ -14,6 +14,7 @@ from heteroselect.comparison.result import Comparison
 from heteroselect.display.progress import shown, where
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Function, Metric
+from heteroselect.extras import require
 from heteroselect.flat import Loss
 from heteroselect.method import Method
 from heteroselect.runs import grid as grids
@@ -155,6 +156,7 @@ def _with(own: Mapping[str, Any]) -> str:
 def _place(out: str | Path | None) -> Iterator[Path]:
     """The user's folder, or one that is gone afterwards."""
     if out is not None:
+        require("report", "out")  # the page and the figures, before anything is run
         yield Path(out)
         return
     with tempfile.TemporaryDirectory(prefix="heteroselect-") as folder:

@@ -60,6 +60,9 @@ class Gaussian:
         if getattr(parts["compress"], "passes", 0.0):
             kind = getattr(parts["compress"], "kind", "this compressor")
             return Misfit("compress", f"is not allowed with compress {kind}, which looks at the client's data again")
+        if hasattr(parts["train"], "settle"):  # what a client keeps has its earlier noise in it, which it sends again
+            kind = getattr(parts["train"], "kind", "this solver")
+            return Misfit("train", f"is not allowed with train {kind}, whose clients keep what they sent")
         return None
 
     def cautions(self, parts: Mapping[str, Any]) -> Iterator[str]:

@@ -112,7 +112,7 @@ def prepare(
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, model)
     flat = FlatModel(module, device)
-    if method.privacy.hides and flat.weights().has_statistics:
+    if getattr(method.privacy, "hides", False) and flat.weights().has_statistics:
         raise HeteroSelectError(
             "method.privacy.kind: allowed is a model without batch normalisation, whose statistics clients would send "
             "as they are."
