@@ -156,3 +156,11 @@ def test_the_command_line_takes_loggers(tmp_path):
     assert isinstance(found.exception, HeteroSelectError)
     assert "log: allowed are" in str(found.exception) or "is not installed" in str(found.exception)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_logger_that_cannot_be_opened_is_one_sentence(tmp_path):
+    def broken(name, folder):
+        raise FileExistsError("a file stands there")
+
+    with pytest.raises(HeteroSelectError, match="log: mine cannot be opened"), logging({"mine": broken}, "x", tmp_path):
+        pass

@@ -226,3 +226,22 @@ def test_every_setting_is_described():
     assert all(setting.meaning and setting.allowed for setting in (*listed.values(), *of_parts.values()))
     assert {role for role, _, _ in describe_kinds()} == set(KINDS)
     assert {role for role, _, _ in describe_kinds("select")} == {"select"}
+
+
+def test_what_a_method_says_of_the_run_is_said_and_left_out_where_runs_are_compared():
+    """heteroselect2 has a network and a clock of its own."""
+    alone = load("cifar10", method="heteroselect2")
+    assert (alone.config.model.dropout, alone.config.model.init, alone.config.world.charge) == (
+        0.0,
+        "kaiming",
+        "uplink",
+    )
+    assert "model.dropout 0.0 comes with heteroselect2" in alone.brought
+    asked = load("cifar10", method="heteroselect2", changes={"model.dropout": 0.3})
+    assert asked.config.model.dropout == 0.3
+    assert not any("dropout" in one for one in asked.brought)
+    compared = load("cifar10", method="heteroselect2", shared_data=True)
+    assert (compared.config.model.dropout, compared.config.world.charge) == (0.5, "paper")
+    same = load("cifar10", method="heteroselect2", changes={"rounds": 88}).config
+    lean = load("cifar10-lean").config
+    assert same.model_copy(update={"paper": ()}) == lean.model_copy(update={"paper": ()})

@@ -61,7 +61,12 @@ def logging(
     """Gives a function that hands a round's line to all loggers, each of which has a folder below `folder`. The rounds
     `before` those to come are handed over at once: what is logged of a run that goes on is the whole of it."""
     with ExitStack() as stack:
-        sinks = [stack.enter_context(opened(name, folder / kind)) for kind, opened in loggers.items()]
+        sinks = []
+        for kind, opened in loggers.items():
+            try:
+                sinks.append(stack.enter_context(opened(name, folder / kind)))
+            except Exception as error:  # of a package that is not ours
+                raise HeteroSelectError(f"log: {kind} cannot be opened ({error}).") from error
 
         def log(line: Mapping[str, Any]) -> None:
             for sink in sinks:

@@ -86,7 +86,9 @@ def load(
     _name_again(theirs, mine)
     chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
     more = {} if shared_data else more
-    settings = {**more, **flat} if method is None or same else {**flat, **more}
+    over = method is not None and not same
+    settings = {**flat, **more} if over else {**more, **flat}
+    said = [f"{key} {value} comes with {named}" for key, value in more.items() if over and key not in given]
     table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
     try:
         config = Config.model_validate({**nested({**settings, **given}), "method": table})
@@ -100,7 +102,7 @@ def load(
         config = config.model_copy(update={"paper": ()})
     _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
-    return Loaded(config, chosen.method, chosen.brought)
+    return Loaded(config, chosen.method, (*said, *chosen.brought))
 
 
 def _tables(source: str | Path | Mapping[str, Any] | Config) -> Mapping[str, Any]:
