@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import json
 import re
 import shutil
 import sys
@@ -121,3 +122,11 @@ def test_every_argument_is_explained():
         if function is heteroselect.resume:
             missing -= {"threads", "device", "progress", "log", "watch", "warn"}  # as in `run`, which it says
         assert not missing, (function.__name__, missing)
+
+
+def test_a_summary_that_was_damaged_is_one_sentence(tmp_path):
+    heteroselect.run("mnist", settings={**SMALL, "rounds": 1}, out=tmp_path / "run")
+    summary = tmp_path / "run" / "summary.json"
+    summary.write_text(json.dumps({**json.loads(summary.read_text()), "metric": "x"}))
+    with pytest.raises(HeteroSelectError, match=r"read: the files in .* are damaged"):
+        heteroselect.read(tmp_path / "run")

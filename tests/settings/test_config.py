@@ -72,7 +72,7 @@ def test_a_method_lays_its_settings_over_the_preset():
 
 
 def test_what_a_method_says_of_the_data_can_be_left_out_for_a_comparison():
-    assert loaded(method="heteroselect-as-run", shared_data=True).data.variant == "disjoint"
+    assert loaded(method="heteroselect-as-run", compared=True).data.variant == "disjoint"
 
 
 def test_a_single_change_beats_the_method():
@@ -240,8 +240,8 @@ def test_what_a_method_says_of_the_run_is_said_and_left_out_where_runs_are_compa
     asked = load("cifar10", method="heteroselect2", changes={"model.dropout": 0.3})
     assert asked.config.model.dropout == 0.3
     assert not any("dropout" in one for one in asked.brought)
-    compared = load("cifar10", method="heteroselect2", shared_data=True)
-    assert (compared.config.model.dropout, compared.config.world.charge) == (0.5, "paper")
+    beside = load("cifar10", method="heteroselect2", compared=True)
+    assert (beside.config.model.dropout, beside.config.world.charge) == (0.5, "paper")
     same = load("cifar10", method="heteroselect2", changes={"rounds": 88}).config
     lean = load("cifar10-lean").config
     assert same.model_copy(update={"paper": ()}) == lean.model_copy(update={"paper": ()})

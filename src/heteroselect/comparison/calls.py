@@ -181,4 +181,4 @@ def _played(
 
 
 def _nothing(*_: object) -> None:
-    """Nobody wants to know."""
+    """Does nothing with what it is told."""

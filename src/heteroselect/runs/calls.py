@@ -172,7 +172,9 @@ def read(folder: str | Path) -> Result:
             )
         config = Config.model_validate(written)
         config = config.model_copy(update={"method": completed(config.method)})
-        return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+        found = Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+        repr(found)  # reads what a summary must have
+        return found
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         reason = str(error).partition("\n")[0]
         raise HeteroSelectError(f"read: the files in {path} are damaged ({reason}).") from error

@@ -76,7 +76,7 @@ def grid(
         for name, given in zip(known_names, names, strict=True):
             mine = {**(tuned or {}).get(name, {}), **changes, "seed": seed}
             free = "metric" in (handed or {})
-            loaded = load(preset, method=given, changes=mine, shared_data=True, any_target=free)
+            loaded = load(preset, method=given, changes=mine, compared=True, any_target=free)
             called = loaded.method.name
             file = given if isinstance(given, Method) or own.is_path(given) else None
             cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file, own=handed or {}))

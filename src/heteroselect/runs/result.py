@@ -33,7 +33,7 @@ class Result:
     summary: dict[str, Any]
     """what is in summary.json"""
     rounds: list[Line]
-    """what is in rounds.jsonl: who took part in each round, how much each sent, how loudly it counted, and what came
+    """what is in rounds.jsonl: who took part in each round, how much each sent and counted, and what came
     of it"""
     model: dict[str, Tensor]
     """the trained model, for `module.load_state_dict`"""

@@ -165,7 +165,7 @@ def plan(
             try:
                 given = {"world.charge": study.charge, **changes, "seed": seed}
                 shared, free = len(study.row) > 1, "metric" in (own or {})
-                loaded = load(preset, method=row.method, changes=given, shared_data=shared, any_target=free)
+                loaded = load(preset, method=row.method, changes=given, compared=shared, any_target=free)
             except HeteroSelectError as error:
                 if not study.cross:
                     raise HeteroSelectError(f"study: row {label}: {error}") from error

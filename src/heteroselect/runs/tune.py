@@ -108,7 +108,7 @@ def plan(
         )
     contests = []
     for name in names:
-        base = load(preset, method=name, changes=changes, shared_data=True).method
+        base = load(preset, method=name, changes=changes, compared=True).method
         found = knobs(base, changes)
         if not found:
             raise HeteroSelectError(f"--methods: {name} has no setting with a range to tune in; allowed are others.")
@@ -133,7 +133,7 @@ def _trials(
         cells = []
         try:
             for seed in seeds:
-                loaded = load(preset, method=name, changes={**changes, **settings, "seed": seed}, shared_data=True)
+                loaded = load(preset, method=name, changes={**changes, **settings, "seed": seed}, compared=True)
                 path = out / f"trial-{number:02d}" / f"seed-{seed}"
                 cells.append(grids.Cell(stem(name), seed, loaded, path, name if own.is_path(name) else None))
         except HeteroSelectError:

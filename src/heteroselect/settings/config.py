@@ -50,13 +50,13 @@ def load(
     *,
     method: str | Method | None = None,
     changes: Mapping[str, Any] | None = None,
-    shared_data: bool = False,
+    compared: bool = False,
     any_target: bool = False,
 ) -> Loaded:
     """A preset, a TOML file, a mapping or a Config, with a method and single changes laid over it.
 
     A method named by the source gives way to what the source says of the run; a method named here (the command line)
-    overrides it. What a hand-written source says of single parts stays on top of either. `shared_data` leaves out what
+    overrides it. What a hand-written source says of single parts stays on top of either. `compared` leaves out what
     a method says about data, model and clock, for runs that are compared; `any_target` is for a metric that is no
     fraction.
     """
@@ -85,7 +85,7 @@ def load(
         own.refuse_changed(file, str(digest))
     _name_again(theirs, mine)
     chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
-    more = {} if shared_data else more
+    more = {} if compared else more
     over = method is not None and not same
     settings = {**flat, **more} if over else {**more, **flat}
     said = [f"{key} {value} comes with {named}" for key, value in more.items() if over and key not in given]
