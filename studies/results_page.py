@@ -55,7 +55,7 @@ def with_tables(readme: str, results: Row) -> str:
 def comparison() -> str:
     """The README's table of the comparison, from what `make compare` left."""
     found = json.loads((ROOT / "docs" / "results" / "compare" / "compare.json").read_text())
-    heads = ["MNIST, everything charged", "final, %", f"less {found['base']}, points"]
+    heads = ["MNIST, everything charged", "final, %", f"difference to {found['base']}, points"]
     heads += ["s to 90 %, median seed", "MB up to 90 %", "MB down and scoring, in all"]
     lines = []
     for row in found["table"]:

@@ -102,7 +102,7 @@ def test_differences_are_paired_by_seed_and_marked_where_they_say_nothing(cell) 
     cells += [cell("better", seed, (0.6 + 0.001 * seed,) * 6) for seed in (1, 2, 3)]
     table, _ = tables.make(cells)
     heads, better, wavering, base = table.cells()
-    place = heads.index("less base, points")
+    place = heads.index("difference to base, points")
     assert (better[place], wavering[place], base[place]) == ("+10.20 ± 0.25", "≈ +2.00 ± 2.48", "")
     assert "Student's t" in " ".join(table.notes())
 
@@ -126,8 +126,18 @@ def test_a_table_says_that_it_is_not_about_the_test_set(cell) -> None:
     assert "Every accuracy is on the validation examples" in " ".join(table.notes())
 
 
-def test_every_column_is_in_one_of_the_tables_of_a_terminal(cell) -> None:
-    table, _ = tables.make([cell("a", 1), cell("b", 1)])
-    heads = table.cells()[0]
-    assert sorted({place for part in table.parts(80) for place in part}) == list(range(len(heads)))
-    assert table.parts(400) == [list(range(len(heads)))]
+def test_a_wide_terminal_shows_all_columns_and_a_narrow_one_cuts_nothing(cell) -> None:
+    table, _ = tables.make([cell("a-method-with-a-long-name", seed) for seed in (1, 2)] + [cell("b", 1), cell("b", 2)])
+    heads, *rows = table.cells()
+    assert table.fitting(400) == table.fitting(1000) == [list(range(len(heads)))]
+    narrow = table.fitting(80)
+    shown = [heads[place] for part in narrow for place in part if place]
+    assert shown[:2] == ["final accuracy, %", "difference to a-method-with-a-long-name, points"]
+    assert len(set(shown)) == len(shown) < len(heads)
+    assert "MB to target, real, median" in shown
+    assert "peak, %" not in shown
+    for part in narrow:
+        assert part[0] == 0
+        widths = [max(len(row[place]) for row in rows) + 3 for place in part]
+        assert sum(widths) + 1 <= 80
+    assert [place for part in table.groups() for place in part if place] == list(range(1, len(heads)))

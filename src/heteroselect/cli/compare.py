@@ -97,7 +97,7 @@ def compare(
     if as_json:
         typer.echo((path / "compare.json").read_text())
     elif not quiet:
-        print_table(comparison.table)
+        print_table(comparison.table, path / "compare.md")
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
     if failed:
         say(f"without {', '.join(sorted(failed))}, which did not come to an end")
@@ -123,15 +123,21 @@ def run_cells(
         raise typer.Exit(130) from None
 
 
-def print_table(table: "Compared") -> None:
-    from rich.table import Column, Table
+def print_table(table: "Compared", file: Path) -> None:
+    """The columns that the terminal has room for; `file` has all of them."""
+    from rich.table import Table
 
     heads, *rows = table.cells()
     out.print(table.clock(), markup=False, highlight=False, soft_wrap=True)
-    for places in table.parts(out.width):
-        shown = Table(*(Column(heads[place], justify="right" if place else "left") for place in places))
+    tables, widths = table.fitting(out.width), table.widths()
+    for places in tables:
+        shown = Table()
+        for at in places:
+            shown.add_column(heads[at], justify="right" if at else "left", width=widths[at])
         for cells in rows:
-            shown.add_row(*(cells[place] for place in places))
+            shown.add_row(*(cells[at] for at in places))
         out.print(shown)
+    if len({at for places in tables for at in places}) < len(heads):
+        out.print(f"All {len(heads)} columns are in {file}.", markup=False, highlight=False, soft_wrap=True)
     for text in table.notes():
         out.print(text, markup=False, highlight=False, soft_wrap=True)

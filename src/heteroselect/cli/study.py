@@ -67,7 +67,7 @@ def study(
     for sentence in said:
         typer.echo(sentence, err=True)
     if not quiet:
-        print_table(comparison.table)
+        print_table(comparison.table, path / f"{file.stem}.md")
         for sentence in comparison.claims:
             out.print(sentence, markup=False, highlight=False)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)

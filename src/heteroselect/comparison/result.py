@@ -40,7 +40,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         heads, *rows = self.table.cells()
-        groups = self.table.parts(0)  # how good, how soon, at what cost
+        groups = self.table.groups()
         parts = [table([heads[at] for at in one], [[row[at] for at in one] for row in rows]) for one in groups]
         target = self.summaries[0]["target"]
         claims = table(("claims",), [[one] for one in self.claims]) if self.claims else ""

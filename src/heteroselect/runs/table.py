@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from heteroselect.files import write_whole
@@ -25,12 +26,12 @@ from heteroselect.runs.result import Line
 from heteroselect.world.clock import clock_sentence
 
 Summary = dict[str, Any]
-Column = tuple[str, str, Callable[["Row"], str]]
-"""a group of columns, a head, and the cell of a row"""
+Column = tuple[str, str, Callable[["Row"], str], bool]
+"""a group of columns, a head, the cell of a row, and whether it is among the few of a narrow terminal"""
 
 HEADLINE = {
     "last_accuracy": "final accuracy",
-    "accuracy_at_equal_bytes": "accuracy at equal bytes",
+    "accuracy_at_equal_bytes": "accuracy at equal bytes sent",
     "accuracy_at_equal_seconds": "accuracy at equal seconds",
 }
 TO_TARGET = {
@@ -83,31 +84,50 @@ class Table:
     footnotes: Sequence[str] = ()
 
     def columns(self) -> Iterator[Column]:
-        yield "", "method", lambda row: row.label
+        yield "", "method", lambda row: row.label, True
         for field, name in HEADLINE.items():
-            yield "how good", f"{name}, %", partial(_accuracy, field)
+            first = field == "last_accuracy"
+            yield "how good", f"{name}, %", partial(_accuracy, field), True
             if len(self.rows) > 1:
-                yield "how good", f"less {self.base}, points", partial(_difference, field)
-        yield "how good", "peak, %", partial(_accuracy, "peak_accuracy")
+                yield "how good", f"difference to {self.base}, points", partial(_difference, field), first
+        yield "how good", "peak, %", partial(_accuracy, "peak_accuracy"), False
         for field, name in TO_TARGET.items():
-            yield "how soon", f"{name}, median", partial(_arrival, field)
+            brief = field in ("seconds_to_target", "wire_megabytes_to_target")
+            yield "how soon", f"{name}, median", partial(_arrival, field), brief
             limit = self.horizons[field]
             if field in RESTRICTED and limit is not None:
-                yield "how soon", f"restricted mean to {number(limit)}", partial(_restricted, field, limit)
+                yield "how soon", f"restricted mean to {number(limit)}", partial(_restricted, field, limit), False
         for field, name in COSTS.items():
-            yield "at what cost", name, partial(_cost, field)
+            yield "at what cost", name, partial(_cost, field), field != "wall_seconds"
 
     def cells(self) -> list[list[str]]:
         """The heads, and a line of text for each row."""
         columns = list(self.columns())
-        return [[head for _, head, _ in columns], *([cell(row) for _, _, cell in columns] for row in self.rows)]
+        return [[head for _, head, _, _ in columns], *([cell(row) for _, _, cell, _ in columns] for row in self.rows)]
 
-    def parts(self, width: int) -> list[list[int]]:
-        """The columns of the tables that fit a terminal: one where it is wide, else one for each group."""
-        groups = [group for group, _, _ in self.columns()]
-        if width >= 320:
-            return [list(range(len(groups)))]
-        return [[0, *(i for i, one in enumerate(groups) if one == name)] for name in dict.fromkeys(groups[1:])]
+    def groups(self) -> list[list[int]]:
+        """The columns of three tables: how good, how soon and at what cost, each with the names of the methods."""
+        names = [group for group, _, _, _ in self.columns()]
+        return [[0, *(i for i, one in enumerate(names) if one == name)] for name in dict.fromkeys(names[1:])]
+
+    def widths(self) -> list[int]:
+        """Of each column on a terminal: cells stand on one line, heads on up to three."""
+        return [max(_narrowest(head), *map(len, rest)) for head, *rest in zip(*self.cells(), strict=True)]
+
+    def fitting(self, width: int) -> list[list[int]]:
+        """The columns of the tables that a terminal shows: one of all columns where it is wide enough, else the columns
+        that matter most, in as many tables as it takes so that nothing is cut."""
+        columns, widths = list(self.columns()), [one + 3 for one in self.widths()]  # the frame's share
+        if sum(widths) < width:
+            return [list(range(len(widths)))]
+        found = [[0]]
+        for place in range(1, len(widths)):
+            if not columns[place][3]:
+                continue
+            if len(found[-1]) > 1 and sum(widths[one] for one in (*found[-1], place)) >= width:
+                found.append([0])
+            found[-1].append(place)
+        return found
 
     def clock(self) -> str:
         """By what the seconds are counted, in a sentence."""
@@ -134,6 +154,14 @@ class Table:
                 "≈ marks those that cannot be told apart from none."
             ]
         return found + [f"{note}." for note in self.footnotes]
+
+
+def _narrowest(head: str) -> int:
+    """The smallest width in which a head has three lines, broken between words."""
+    width = max(map(len, head.split()))
+    while len(wrap(head, width)) > 3:
+        width += 1
+    return width
 
 
 def _accuracy(field: str, row: Row) -> str:
