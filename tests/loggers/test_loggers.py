@@ -4,6 +4,7 @@ import json
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -123,8 +124,6 @@ def test_all_loggers_are_told_and_the_rounds_before_come_first(tmp_path):
     seen: list[tuple[str, str, int, dict[str, float]]] = []
 
     def opener(kind):
-        from contextlib import contextmanager
-
         @contextmanager
         def opened(name, folder):
             assert folder == tmp_path / kind
@@ -132,7 +131,10 @@ def test_all_loggers_are_told_and_the_rounds_before_come_first(tmp_path):
 
         return opened
 
-    with logging({"a": opener("a"), "b": opener("b")}, "mine", tmp_path, [{"round": 1, "seconds": 2}]) as log:
+    def warn(text):
+        raise AssertionError(text)
+
+    with logging({"a": opener("a"), "b": opener("b")}, "mine", tmp_path, warn, [{"round": 1, "seconds": 2}]) as log:
         log({"round": 2, "seconds": 3})
     told = [(1, {"seconds": 2}), (2, {"seconds": 3})]
     assert seen == [(kind, "mine", *one) for one in told for kind in ("a", "b")]
@@ -162,5 +164,46 @@ def test_a_logger_that_cannot_be_opened_is_one_sentence(tmp_path):
     def broken(name, folder):
         raise FileExistsError("a file stands there")
 
-    with pytest.raises(HeteroSelectError, match="log: mine cannot be opened"), logging({"mine": broken}, "x", tmp_path):
+    with (
+        pytest.raises(HeteroSelectError, match="log: mine cannot be opened"),
+        logging({"mine": broken}, "x", tmp_path, print),
+    ):
         pass
+
+
+@contextmanager
+def failing(name, folder):
+    """Takes one round, and cannot even be closed."""
+    taken = []
+
+    def log(step, values):
+        if taken:
+            raise OSError("the disk is full")
+        taken.append(step)
+
+    yield log
+    raise OSError("still full")
+
+
+def test_a_run_does_not_end_for_a_logger_that_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr("heteroselect.runs.api.openers", lambda names: {"mine": failing})
+    with pytest.warns(UserWarning, match="log: mine") as warned:
+        result = heteroselect.run("mnist", settings=SMALL, out=tmp_path / "run", log="mine")
+    assert result.status == "finished"
+    assert [str(one.message) for one in warned] == [
+        "log: mine failed in round 2 (the disk is full); the run goes on without it",
+        "log: mine was not closed (still full); rounds.jsonl has everything",
+    ]
+
+
+def test_a_run_that_has_ended_is_logged_as_a_whole(tmp_path, monkeypatch):
+    told = []
+
+    @contextmanager
+    def opened(name, folder):
+        yield lambda step, values: told.append(step)
+
+    heteroselect.run("mnist", settings=SMALL, out=tmp_path / "run")
+    monkeypatch.setattr("heteroselect.runs.api.openers", lambda names: {"mine": opened})
+    heteroselect.resume(tmp_path / "run", log="mine")
+    assert told == [1, 2, 3, 4]

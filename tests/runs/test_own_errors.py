@@ -1,7 +1,7 @@
 """What is wrong with a model, a loss or a part of one's own is said in one sentence that names it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import nn
 import heteroselect
 from heteroselect import HeteroSelectError, Method
 from heteroselect.compress import Update
+from heteroselect.methods import REGISTRY
 
 RNG = np.random.default_rng(0)
 Y = np.arange(60) % 10
@@ -109,3 +110,22 @@ def test_a_compressors_answer(answer: Callable[[Any], Any], sentence: str) -> No
 
 def test_a_compressor_may_send_nothing() -> None:
     assert play(method=Method("mine", compress=Wrong(at([], np.zeros(0, np.float32))))).rounds_run == 1
+
+
+def test_errors_in_python_name_arguments_and_not_options(tmp_path: Any) -> None:
+    with pytest.raises(HeteroSelectError, match=r"^threads: allowed is 1 or more, not 0\.$"):
+        heteroselect.run("mnist", threads=0)
+    with pytest.raises(HeteroSelectError, match=r"^seeds: allowed are one or more whole numbers"):
+        heteroselect.compare("mnist", ["fedavg"], seeds=[])
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(HeteroSelectError, match=r"^out: .* holds mine\.txt; allowed is a new or an empty folder"):
+        heteroselect.run("mnist", out=tmp_path)
+
+
+def test_a_method_made_in_python_has_to_be_handed_over_again(tmp_path: Any) -> None:
+    mine = replace(REGISTRY["fedavg"].method, name="mine")
+    small = {"clients": 20, "selected": 4, "method.train.steps": 5, "rounds": 2}
+    first = heteroselect.run("mnist", method=mine, settings=small, out=tmp_path / "run")
+    with pytest.raises(HeteroSelectError, match=r"is of 'mine', a method made in Python; hand it over"):
+        heteroselect.resume(tmp_path / "run")
+    assert heteroselect.resume(tmp_path / "run", method=mine).model_sha256 == first.model_sha256

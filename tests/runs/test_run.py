@@ -399,8 +399,8 @@ def test_stress_puts_the_highest_loss_on_the_slowest_link():
         ({"data": [blobs(9), blobs(9)], "test": blobs(9)}, "selected: allowed is at most the number of clients"),
         ({"data": [blobs(9)] * 5}, "needs a test set"),
         ({"data": 3}, "data: allowed are"),
-        ({"threads": 0}, "--threads"),
-        ({"device": "tpu"}, "--device"),
+        ({"threads": 0}, "threads: "),
+        ({"device": "tpu"}, "device: "),
         ({"data": (np.zeros((30, 6)), np.linspace(0, 1, 30))}, "data.partition must be iid"),
         (
             {"data": (np.zeros((30, 6)), np.linspace(0, 1, 30)), "settings": {"data.partition": "iid"}},

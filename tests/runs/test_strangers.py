@@ -146,7 +146,7 @@ def test_of_two_runs_in_one_place_the_second_writes_nothing(here: Path) -> None:
     """It may have found the folder empty before the first wrote into it; the first holds the lock."""
     out = here / "run"
     out.mkdir()
-    with locked(out), pytest.raises(HeteroSelectError, match="--out: another process is at work"):
+    with locked(out), pytest.raises(HeteroSelectError, match=r"^out: another process is at work"):
         heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
     assert list(out.iterdir()) == []
 

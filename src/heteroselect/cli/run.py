@@ -43,7 +43,7 @@ def run(
 
         given: dict[str, Any] = {"threads": threads, "device": device, "log": log or ()}
         try:
-            result = run_loaded(loaded, out=place, watch=watch, stage=watch.stage, **given)
+            result = run_loaded(loaded, out=place, watch=watch, warn=say, stage=watch.stage, **given)
         except Interrupted as stop:
             result = stop.result
     print_result(result, as_json=as_json, quiet=quiet)

@@ -12,7 +12,7 @@ from torch import nn
 from heteroselect.comparison import work
 from heteroselect.comparison.result import Comparison
 from heteroselect.display.progress import shown, where
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import HeteroSelectError, in_python
 from heteroselect.evaluate import Function, Metric
 from heteroselect.extras import require
 from heteroselect.flat import Loss
@@ -27,6 +27,7 @@ from heteroselect.world import World
 SEEDS = (42, 43, 44, 45, 46)
 
 
+@in_python
 def compare(
     config: str | Path | Mapping[str, Any] = "mnist",
     methods: Sequence[str | Method] = ("heteroselect", "fedavg"),
@@ -82,6 +83,7 @@ def compare(
         return work.finish(cells, path, command, failed=failed, keep=out is not None)[0]
 
 
+@in_python
 def study(
     source: str | Path | Mapping[str, Any],
     *,

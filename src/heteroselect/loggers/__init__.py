@@ -4,6 +4,7 @@ line in rounds.jsonl, and nothing else, with the round as its step; each works w
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -56,22 +57,41 @@ def _is_number(value: object) -> bool:
 
 @contextmanager
 def logging(
-    loggers: Mapping[str, Opener], name: str, folder: Path, before: Sequence[Mapping[str, Any]] = ()
+    loggers: Mapping[str, Opener],
+    name: str,
+    folder: Path,
+    warn: Callable[[str], None],
+    before: Sequence[Mapping[str, Any]] = (),
 ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """Gives a function that hands a round's line to all loggers, each of which has a folder below `folder`. The rounds
-    `before` those to come are handed over at once: what is logged of a run that goes on is the whole of it."""
+    `before` those to come are handed over at once: what is logged of a run that goes on is the whole of it. A logger
+    that fails later is left out from there on: a run does not end for it, and rounds.jsonl has everything."""
     with ExitStack() as stack:
-        sinks = []
+        sinks = dict[str, Sink]()
         for kind, opened in loggers.items():
             try:
-                sinks.append(stack.enter_context(opened(name, folder / kind)))
+                manager = opened(name, folder / kind)
+                sinks[kind] = manager.__enter__()
             except Exception as error:  # of a package that is not ours
                 raise HeteroSelectError(f"log: {kind} cannot be opened ({error}).") from error
+            stack.push(partial(_close, kind, manager, warn))
 
         def log(line: Mapping[str, Any]) -> None:
-            for sink in sinks:
-                sink(line["round"], figures(line))
+            for kind, sink in list(sinks.items()):
+                try:
+                    sink(line["round"], figures(line))
+                except Exception as error:  # of a package that is not ours
+                    del sinks[kind]
+                    warn(f"log: {kind} failed in round {line['round']} ({error}); the run goes on without it")
 
         for line in before if sinks else ():
             log(line)
         yield log
+
+
+def _close(kind: str, opened: AbstractContextManager[Sink], warn: Callable[[str], None], *how: Any) -> None:
+    """Close a logger, which only warns where it cannot be; `how` the run ended is what `__exit__` is told."""
+    try:
+        opened.__exit__(*how)
+    except Exception as error:  # of a package that is not ours
+        warn(f"log: {kind} was not closed ({error}); rounds.jsonl has everything")

@@ -14,6 +14,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml, write_whole
 from heteroselect.loggers import logging, openers
 from heteroselect.method import Method
+from heteroselect.methods import REGISTRY
 from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
@@ -54,12 +55,13 @@ def run_loaded(
     threads: int | None = None,
     device: str | None = None,
     watch: Callable[[Line], None] | None = None,
+    warn: Callable[[str], None] | None = None,
     stage: Callable[[str], None] | None = None,
     log: str | Sequence[str] = (),
     **own: Any,
 ) -> Result:
     """Run settings that are checked already; `own` is what a user may hand over (see `calls.run`), `stage` is told what
-    is being set up, and `watch` and the loggers of `log` are told of each round."""
+    is being set up, `watch` and the loggers of `log` are told of each round, and `warn` of a logger that fails."""
     refuse_measured_links(loaded.config)
     stage, loggers = stage or _ignore, openers(log)
     if loggers and out is None:
@@ -77,7 +79,7 @@ def run_loaded(
     place = out(name) if callable(out) else Path(out)
     with made(place):  # before anything is written: two runs may have been given one place
         folder = RunFolder.create(place, to_toml(experiment.config), mine)
-        with logging(loggers, place.name, place) as logged:
+        with logging(loggers, place.name, place, warn or _warn) as logged:
             return play(experiment, folder, threads=threads, device=device, watch=_both(logged, watch))
 
 
@@ -101,6 +103,7 @@ def resume(
         raise HeteroSelectError(f"resume: {path} is no run folder; it needs {CONFIG}.")
     refuse_other_versions(path)
     refuse_changes(settings or {})
+    refuse_without_own(path, method)
     more = {} if rounds is None else {"rounds": rounds}
     loaded = load(path / CONFIG, method=method, changes={**(settings or {}), **more}, any_target=True)
     if loaded.method.name != read_name(path):
@@ -111,7 +114,9 @@ def resume(
         then = _with_rounds(path, then, rounds)
     refuse_edited(path, then, loaded.config.model_dump())
     if finished(path):
-        return _read(path, loaded.config)
+        ended = _read(path, loaded.config)
+        with logging(loggers, path.name, path, warn or _warn, ended.rounds):
+            return ended
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     device = choose_device(device or (then.versions.get("device") if then else None))
@@ -129,7 +134,7 @@ def resume(
             then = _extend(path, then, len(found[0].lines), experiment, warn or _warn)
         opened = RunFolder.reopen(path, len(found[0].lines), then)
         stage(f"round {len(found[0].lines) + 1}/{loaded.config.last_round}")
-        with logging(loggers, path.name, path, found[0].lines) as logged:
+        with logging(loggers, path.name, path, warn or _warn, found[0].lines) as logged:
             told = _both(logged, watch)
             return play(experiment, opened, threads=threads, device=device, watch=told, found=found)
 
@@ -196,6 +201,16 @@ def refuse_another_method(path: Path, table: Mapping[str, Any]) -> None:
             written, now = ({**one, "kind": name} for one, name in zip((written, now), names, strict=True))
         if written != now and role != "name":
             raise HeteroSelectError(f"method.{role}: the run in {path} was begun with another; allowed is that one.")
+
+
+def refuse_without_own(path: Path, method: str | Method | None) -> None:
+    """A method that was made in Python is in no file, and has to be handed over again."""
+    name = read_name(path)
+    if method is None and name not in REGISTRY and "source" not in read_toml(path / CONFIG)["method"]:
+        raise HeteroSelectError(
+            f"method: the run in {path} is of {name!r}, a method made in Python; hand it over again: "
+            "heteroselect.resume(folder, method=…)."
+        )
 
 
 def _warn(text: str) -> None:

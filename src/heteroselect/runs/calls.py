@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from heteroselect.display.progress import watching, where
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import HeteroSelectError, in_python
 from heteroselect.evaluate import Function, Metric
 from heteroselect.files import read_toml
 from heteroselect.flat import Loss
@@ -24,6 +24,7 @@ from heteroselect.settings.method import completed
 from heteroselect.world import World
 
 
+@in_python
 def run(
     config: str | Path | Mapping[str, Any] | Config = "mnist",
     *,
@@ -100,6 +101,7 @@ def run(
         )
 
 
+@in_python
 def resume(
     folder: str | Path,
     *,
@@ -147,6 +149,7 @@ def resume(
         )
 
 
+@in_python
 def read(folder: str | Path) -> Result:
     """A run that has ended, from its folder; nothing is run and nothing is changed.
 
