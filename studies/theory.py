@@ -35,7 +35,7 @@ from heteroselect.messages import Order
 from heteroselect.method import Weigher
 from heteroselect.moment import Moment
 from heteroselect.report.style import INK, look
-from heteroselect.round import Plan, Round, Seen, observe_and_score, select_and_allocate
+from heteroselect.round import observe_and_score, select_and_allocate
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import Engine, play, simulated
@@ -45,6 +45,7 @@ from heteroselect.score import Scores
 from heteroselect.select import Cohort, Situation, Softmax, Uniform
 from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
+from heteroselect.stages import Plan, Round, Seen
 from heteroselect.state import by_role
 
 ROOT = Path(__file__).resolve().parents[1]

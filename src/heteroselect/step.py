@@ -24,23 +24,12 @@ from heteroselect.messages import Upload
 from heteroselect.method import Method, kind_of
 from heteroselect.moment import Moment
 from heteroselect.receive import accept, fates
-from heteroselect.round import (
-    Answers,
-    Plan,
-    Round,
-    Seen,
-    aggregate,
-    answered,
-    ask_losses,
-    asked_for,
-    conclude,
-    conditions_at,
-    messages,
-    passes,
-    select_and_allocate,
-    when_somebody_comes,
-)
+from heteroselect.round import aggregate, select_and_allocate
 from heteroselect.server import Clients, Flight, Played, Server
+from heteroselect.stages import Answers, Plan, Round, Seen
+from heteroselect.stages.answers import answered, asked_for, messages, passes
+from heteroselect.stages.conclude import conclude
+from heteroselect.stages.observe import ask_losses, conditions_at, when_somebody_comes
 from heteroselect.streams import Streams
 from heteroselect.world import Environment
 from heteroselect.world.clock import Spent
