@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,6 +92,24 @@ def test_the_solver_learns_and_its_second_pass_costs_time(mine: Path) -> None:
     found = heteroselect.run("mnist", method="fedavg", settings={**SMALL, **usual, "method.train.kind": f"{mine}:SAM"})
     assert found.final_accuracy > 0.6
     assert 1.5 < found.rounds[0]["seconds"] / plain.rounds[0]["seconds"] < 2
+
+
+def test_a_client_keeps_what_its_solver_settles(mine: Path, tmp_path: Path) -> None:
+    """From the second round of a client on the share counts; a run that was broken off goes on to the same bits."""
+    kind = {"method.train.kind": f"{mine}:HeadStart", "selected": 8, "rounds": 2, "simulate.checkpoint_rounds": 1}
+    one, two = (heteroselect.run("mnist", method="fedavg", settings={**SMALL, **kind, "rounds": n}) for n in (1, 2))
+    none = {**SMALL, **kind, "method.train.share": 0}
+    first, second = (heteroselect.run("mnist", method="fedavg", settings={**none, "rounds": n}) for n in (1, 2))
+    assert one.model_sha256 == first.model_sha256
+    assert two.model_sha256 != second.model_sha256
+
+    def stop(line: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(heteroselect.Interrupted):
+        heteroselect.run("mnist", method="fedavg", settings={**SMALL, **kind}, out=tmp_path / "run", watch=stop)
+    again = heteroselect.resume(tmp_path / "run", settings={"method.train.kind": kind["method.train.kind"]})
+    assert again.model_sha256 == two.model_sha256
 
 
 def test_the_codec_sends_a_byte_per_value(mine: Path) -> None:

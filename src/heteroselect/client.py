@@ -23,7 +23,7 @@ from heteroselect.method import Method, naming
 from heteroselect.part import SettingError
 from heteroselect.state import Kept, State, by_role
 from heteroselect.streams import Draws, Streams, drawing_from
-from heteroselect.train import Job, Trained, TwoSided
+from heteroselect.train import Job, Remembering, Trained
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Pending:
     def settle(self, method: Method, used: bool) -> State:
         """What the client keeps from here on: the rest of what it sent, or all of it where nothing was used."""
         kept = {"memory": method.memory.settle(self.offered, self.sent if used else None, self.order.beta)}
-        if used and isinstance(method.train, TwoSided):
+        if used and isinstance(method.train, Remembering):
             before = self.state.get("train", {})
             kept["train"] = method.train.settle(before, self.shared, self.sent, self.order)
         state = {**self.state, "compress": self.compress, **kept}

@@ -7,7 +7,7 @@ from heteroselect.train.rate import CosineRate, ScoreRate, SharedRate
 from heteroselect.train.reach import reach
 from heteroselect.train.scaffold import Scaffold
 from heteroselect.train.sgd import SGD
-from heteroselect.train.solver import Job, Trainable, Trained, Turn, TwoSided
+from heteroselect.train.solver import Job, Remembering, Trainable, Trained, Turn, TwoSided
 from heteroselect.train.work import DeviceSteps, EqualSteps
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "FedDyn",
     "FedSOL",
     "Job",
+    "Remembering",
     "Scaffold",
     "ScoreRate",
     "SharedRate",

@@ -101,14 +101,19 @@ class Turn:
 
 
 @runtime_checkable
-class TwoSided(Protocol):
+class Remembering(Protocol):
+    """A solver whose clients keep something from one round to the next."""
+
+    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
+        """The client's new state, once its update was used; `state` and `shared` are those it trained with."""
+
+
+@runtime_checkable
+class TwoSided(Remembering, Protocol):
     """A solver with a half at the server. Nothing but the update comes up: both halves follow from what was sent."""
 
     def shared(self, state: Kept) -> Kept:
         """What goes down with the model, of the server's `state`."""
-
-    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
-        """The client's new state, once its update was used; `state` and `shared` are those it trained with."""
 
     def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
         """The server's new state, and what else to add to its step."""
