@@ -89,9 +89,9 @@ class Work(Protocol):
 
 
 class Solver(Protocol):
-    """What does a client do with its data? `run` trains the model in place. A solver whose clients keep something
-    also fits `train.Remembering`, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`; one that takes more than one pass over a batch per step says so in
-    `passes`, and one that may be given a matrix of clients in `rows`."""
+    """What does a client do with its data? `run` trains the model in place. A solver whose clients keep something fits
+    `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`. One that takes more
+    than one pass over a batch per step says so in `passes`, and one that may be given a matrix of clients in `rows`."""
 
     @property
     def steps(self) -> int: ...
