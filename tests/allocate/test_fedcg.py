@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from allocate.situations import allocate, here, links
-from heteroselect.allocate.fedcg import FedCG, hurts, shortest
+from heteroselect.allocate.fedcg import FedCG, shortest
 
 RANDOM = settings(max_examples=100, deadline=None, derandomize=True)
 # weights far below the solver's own tolerance would compare that
@@ -82,22 +82,20 @@ def test_nothing_may_be_lost_and_everything_may():
         shortest(computing, sending, weights, -0.1, 0.1)
 
 
-def test_how_much_compression_hurts_by_hand():
-    # squares 1, 9 with mean 5
-    assert_allclose(hurts(np.array([0.75, 0.25]), np.array([1.0, 3.0])), [0.15, 0.45])
-    assert_allclose(hurts(np.array([0.75, 0.25]), np.zeros(2)), [0.75, 0.25])
-
-
-def test_the_allocator_keeps_the_weighted_average():
-    # ½θ₁ + ½θ₂ = 0.5 at t = θ₁ = θ₂/4
+def test_the_allocator_keeps_the_average_whoever_stands_for_whom():
+    # (θ₁ + θ₂)/2 = 0.5 at t = θ₁ = θ₂/4
     situation = here(links([32, 128]), norms=[2.0, math.nan])
-    allocation = allocate(FedCG(average=0.5), np.zeros(2), situation, share=[0.5, 0.5])
-    assert_allclose(allocation.densities, [0.2, 0.8])
-    assert allocation.theta == pytest.approx(0.5)
+    for share in ([0.5, 0.5], [0.99, 0.01]):
+        allocation = allocate(FedCG(average=0.5), np.zeros(2), situation, share=share)
+        assert_allclose(allocation.densities, [0.2, 0.8])
+        assert allocation.theta == pytest.approx(0.5)
     assert_allclose(allocate(FedCG(), np.zeros(2), here(links([1, 1]))).densities, 0.2)
 
 
-def test_whoever_stands_for_more_sends_more():
-    # ρ = (0.8, 0.2), and 0.8·θ₁ + 0.2·θ₂ = 0.5 at θ₁ = θ₂/4
-    allocation = allocate(FedCG(average=0.5), np.zeros(2), here(links([32, 128])), share=[0.8, 0.2])
-    assert_allclose(allocation.densities, [0.375, 1.0])
+def test_the_other_end_of_the_plans_that_take_as_long_sends_all_it_can():
+    # the first needs 10 s for its training: meanwhile the second can send everything
+    situation = here(links([32.0, 32.0], [10.0, 0.0]))
+    stated, largest = (allocate(FedCG(0.2, plan=plan), np.zeros(2), situation) for plan in ("stated", "largest"))
+    assert stated.densities.mean() == pytest.approx(0.2)
+    assert largest.densities[1] == 1
+    assert largest.densities[0] == pytest.approx(stated.densities[0]) == pytest.approx(0.005)

@@ -6,19 +6,20 @@ much; the formulas here are ours.
 
 Step A, given θ, is the selector's (select/fedcg.py): facility location over the last updates, near ties to whoever is
 faster at its θ. Step B, given the clients: the shortest round t with τ_j + θ_j·u_j ≤ t for all, under
-Σ ρ_j(1 − θ_j) ≤ Γ, where u_j is the time of a whole update and ρ_j ∝ δ_j·‖g_j‖² says how much the compression of
-client j hurts.
+Σ ρ_j(1 − θ_j) ≤ Γ, where u_j is the time of a whole update and ρ_j says how much the compression of client j hurts. All
+plans that step B can choose are on one line, t: the bound Γ picks one of them, and here it is the one with the stated
+mean density, whatever ρ is. (With ρ by the number of clients that each stands for and Γ fixed, nearly all of ρ is one
+client's, and the others send nearly everything.)
 """
 
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from heteroselect.allocate.density import SPARSE, Allocation
-from heteroselect.allocate.flexcom import known
 from heteroselect.arrays import Reals
 from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, setting
@@ -26,36 +27,34 @@ from heteroselect.part import Brings, setting
 
 @dataclass(frozen=True)
 class FedCG:
-    """Step B for the cohort. Γ is what everybody at the density `average` would lose, so that the ρ-weighted mean of
-    the densities is `average`, and slow links are spared at the expense of fast ones."""
+    """Step B for the cohort: the mean of the densities is `average`, and slow links are spared at the expense of fast
+    ones."""
 
     kind: ClassVar[str] = "fedcg"
     by_cohort: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"reports"})
     brings: ClassVar[Brings] = {**SPARSE, "select": {"kind": "fedcg"}}
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
     tuned_with: ClassVar[Mapping[str, tuple[str, ...]]] = {"average": ("select.average",)}
 
-    average: float = setting(
-        0.2,
-        "mean density of the cohort, weighted by how much compression hurts",
-        gt=0,
-        le=1,
-        tune=(0.005, 0.5, "log"),
-    )
+    average: float = setting(0.2, "mean density of the cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
+    plan: Literal["stated", "largest"] = setting(
+        "stated", "of plans that take as long: the one with the stated mean density, or the one that sends most"
+    )
 
     def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        clients, conditions = len(scores), here.links
-        weights = hurts(known(cohort.share, clients), known(here.population.reported("norm"), clients))
-        allowed = (1 - self.average) * float(weights.sum())
-        _, densities = shortest(conditions.computing, conditions.sending, weights, allowed, self.minimum)
+        conditions, weights = here.links, np.full(len(scores), 1 / len(scores))
+        given = (conditions.computing, conditions.sending, weights, 1 - self.average, self.minimum)
+        _, densities = shortest(*given, even=self.plan == "stated")
         return Allocation(float(densities.mean()), densities)
 
 
-def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float) -> tuple[float, Reals]:
+def shortest(
+    computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float, *, even: bool = True
+) -> tuple[float, Reals]:
     """Step B, exactly: the shortest t, and θ_j(t) = clip((t − τ_j)/u_j, θ_min, 1), what each can send by then. Where
-    computing decides about t many plans are as short: of these, the one that loses what may be lost, and evenly so.
+    computing decides about t many plans are as short: of these, the one that loses what may be lost, and evenly so; or
+    else (not `even`) the one that loses least.
 
     What is lost falls with t, along straight lines between the times at which a client leaves or meets a bound:
     bisection finds the line, and the line the time.
@@ -80,7 +79,7 @@ def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, m
     more, less = lost(before), lost(t)
     if more > less:
         t = before + (t - before) * min(1.0, (more - allowed) / (more - less))
-    return t, evened(by(t), weights, allowed, minimum)
+    return t, evened(by(t), weights, allowed, minimum) if even else by(t)
 
 
 def evened(densities: Reals, weights: Reals, allowed: float, minimum: float) -> Reals:
@@ -92,10 +91,3 @@ def evened(densities: Reals, weights: Reals, allowed: float, minimum: float) -> 
     level = brentq(lambda top: weights @ (1 - np.minimum(densities, top)) - allowed, minimum, 1.0)
     lowered: Reals = np.minimum(densities, level)
     return lowered
-
-
-def hurts(stands_for: Reals, lengths: Reals) -> Reals:
-    """ρ_j = (δ_j/K)·‖g_j‖²/mean‖g‖²; where all updates are zero only δ counts."""
-    squares = lengths**2
-    mean = squares.mean()
-    return stands_for * (squares / mean if mean > 0 else 1.0)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.allocate.fedcg import hurts, shortest
+from heteroselect.allocate.fedcg import shortest
 from heteroselect.arrays import Counts, Reals
 from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, setting
@@ -26,7 +26,7 @@ class FedCG:
     needs: ClassVar[frozenset[str]] = frozenset({"links", "uploads"})
     brings: ClassVar[Brings] = {"allocate": {"kind": "fedcg"}}
 
-    average: float = setting(0.2, "density that the ρ-weighted mean of all is planned for", gt=0, le=1)
+    average: float = setting(0.2, "mean density that is planned for", gt=0, le=1)
     minimum: float = setting(0.005, "density that nobody is planned below", gt=0, le=1)
     unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)
@@ -46,7 +46,6 @@ class FedCG:
         table = gram(here.population)
         plan = alternate(
             distances(table),
-            np.sqrt(np.diag(table)),
             links.computing,
             links.sending,
             here.size,
@@ -68,7 +67,6 @@ class Plan:
 
 def alternate(
     distances: Reals,
-    lengths: Reals,
     computing: Reals,
     sending: Reals,
     size: int,
@@ -88,9 +86,8 @@ def alternate(
             break
         seen.add(tuple(sorted(places.tolist())))
         counts = represented(distances, places)
-        weights = hurts(counts / len(distances), lengths[places])
-        allowed = (1 - average) * float(weights.sum())
-        seconds, found = shortest(computing[places], sending[places], weights, allowed, minimum)
+        weights = np.full(len(places), 1 / len(places))
+        seconds, found = shortest(computing[places], sending[places], weights, 1 - average, minimum)
         plans.append((cost(distances, places), Plan(places, counts, found, seconds)))
         # those not taken would send what they are thought to send on average
         densities = np.full(len(distances), average)
