@@ -181,7 +181,7 @@ def in_a_minute(results: Row) -> str:
     studies = ("table1", "table1-mnist", "psi", "stress")
     earned = [one for study in studies for one in claims_of(results, study) if "control" in one["than"]]
     # one and the same comparison of the same runs counts once
-    earned = list({(one["figure"], one["difference"]): one for one in earned}.values())
+    earned = list({(one["figure"], one["change"]): one for one in earned}.values())
     count = {word: sum(one["verdict"] == word for one in earned) for word in ("holds", "not told apart", "refuted")}
     ours, plain = mnist["heteroselect"], mnist["fedavg"]
     lines = [
@@ -213,18 +213,23 @@ def _study(results: Row, text: Row) -> str:
     found = rows_of(results, text["name"])
     if not found:
         return ""
-    heads = ["", "accuracy, last five, %", "peak, %", "rounds to target", "s", "MB, values", "MB, real"]
+    every = [run for runs in found.values() for run in runs]
+    clocks = dict.fromkeys(CLOCKS[run.get("charge", "paper")] for run in every)
+    heads = ["", "accuracy, last five, %", "peak, %", "rounds to target", f"s, {' or '.join(clocks)}"]
+    heads += ["MB, values", "MB, real"]
     lines = []
     for row, runs in found.items():
-        cells = [over(runs, "last_accuracy", "%"), over(runs, "peak_accuracy", "%"), over(runs, "rounds_to_target")]
+        # where a run ends at its target, its last rounds are still on the way up
+        last = "—" if any(run.get("stopped") for run in runs) else over(runs, "last_accuracy", "%")
+        cells = [last, over(runs, "peak_accuracy", "%"), over(runs, "rounds_to_target")]
         values = over(runs, "megabytes_to_target") if runs[0].get("sends_float32", True) else "—"
         cells += [over(runs, "seconds_to_target"), values, over(runs, "wire_megabytes_to_target")]
         lines.append([label(row, runs), *cells])
     restrict(found, heads, lines)
-    every = [run for runs in found.values() for run in runs]
     seeds = sorted({run["seed"] for run in every})
-    wall = sum(run["wall_seconds"] for run in every) / 60
-    made = f"{len(every)} runs, seeds {', '.join(map(str, seeds))}, {wall:.0f} minutes: `{every[0]['command']}`."
+    wall = max(1.0, sum(run["wall_seconds"] for run in every) / 60)
+    made = f"{_count(len(every), 'run')}, {_count(len(seeds), 'seed')} ({', '.join(map(str, seeds))}), "
+    made += f"{_count(round(wall), 'minute')}: `{every[0]['command']}`."
     beside = [f"{label(row, runs)} is **{runs[0]['verdict']}**: {runs[0]['why']}" for row, runs in found.items()]
     beside = [one for one, runs in zip(beside, found.values(), strict=True) if runs[0]["verdict"]]
     judged = [
@@ -233,8 +238,12 @@ def _study(results: Row, text: Row) -> str:
     ]
     pictures = [f"![{name}](results/{name}.svg)" for name in text.get("figures", [])]
     parts = [f"## {text['title']}", text["text"].strip(), *pictures, table(heads, lines), made, *beside]
-    parts += [table(["claim", "difference (95 %)", "seeds", "verdict"], judged)] if judged else []
+    parts += [table(["claim", "change (95 %)", "seeds", "verdict"], judged)] if judged else []
     return "\n\n".join(part.strip("\n") for part in parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def restrict(rows: Mapping[str, Sequence[Row]], heads: list[str], lines: Sequence[list[str]]) -> None:

@@ -150,6 +150,25 @@ def test_what_a_method_leaves_out_and_what_its_values_are_not_stands_below_the_t
     assert "not float32" not in Outline(render(compare(runs[1:]), "")).text["section"]
 
 
+def test_differences_are_paired_by_seed_and_marked_where_they_say_nothing(make_run, tmp_path):
+    """+10 points with every seed; and +10 ± 25.4, which is 12.706 · (s = 2.83)/√2 of two pairs."""
+    for seed in (1, 2):
+        make_run(f"a{seed}", method="a", seed=seed, accuracies=(0.1,) * 5)
+        make_run(f"b{seed}", method="b", seed=seed, accuracies=(0.2,) * 5)
+        make_run(f"c{seed}", method="c", seed=seed, accuracies=(0.14 + 0.04 * seed,) * 5)
+    text = Outline(render(compare([tmp_path]), "")).text["table"]
+    assert "+10.00 ± 0.00 to a" in text
+    assert "≈ +10.00 ± 25.41 to a" in text
+    assert "to b" not in text
+
+
+def test_what_a_method_has_of_its_own_data_is_said_where_others_share_it(make_run):
+    runs = [make_run("a", method="heteroselect-as-run"), make_run("b", method="fedavg")]
+    said = "heteroselect-as-run runs without data.variant = authors"
+    assert said in Outline(render(compare(runs), "")).text["section"]
+    assert said not in Outline(render(compare(runs[:1]), "")).text["section"]
+
+
 def test_a_hostile_name_stays_text(make_run, tmp_path):
     make_run("plain")
     make_run("a", method=HOSTILE, summary={"environment": {HOSTILE: HOSTILE}})

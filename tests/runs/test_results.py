@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.over_seeds import tail
-from heteroselect.runs.results import judge, merge, verdict
+from heteroselect.runs.results import change, judge, judged_again, merge, verdict
 from heteroselect.runs.study import ClaimTable, read
 from heteroselect.settings.schema import PaperRow
 
@@ -102,6 +102,20 @@ def test_a_seed_that_never_reaches_the_target_counts(mine, others, word) -> None
     assert found["reached"] == [sum(v is not None for v in values) for _, values in pairs]
 
 
+def test_costs_are_compared_by_their_ratio() -> None:
+    """A tenth with every seed, which differences (−9, −90, −900 s) would not tell apart from none: logarithms do."""
+    rows = [run("a", seed, seconds_to_target=10.0**seed) for seed in range(3)]
+    rows += [run("b", seed, seconds_to_target=10.0 ** (seed + 1) * (1 + 0.1 * (seed == 1))) for seed in range(3)]
+    claim = ClaimTable(text="t", better="a", than="b", figure="seconds_to_target")
+    found = judge("s", claim, rows)
+    assert found is not None
+    assert found["verdict"] == "holds"
+    assert found["change"] == pytest.approx(0.1 * 1.1 ** (-1 / 3))
+    assert found["interval"]["low"] < found["change"] < found["interval"]["high"] < 1
+    assert change(found) == f"0.10 [{found['interval']['low']:.2f}, {found['interval']['high']:.2f}] times the seconds"
+    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
+
+
 def test_rows_without_a_seed_in_common_cannot_be_compared() -> None:
     rows = [run("a", 1, peak_accuracy=0.9), run("b", 2, peak_accuracy=0.8)]
     assert judge("s", ClaimTable(text="t", better="a", than="b", figure="peak_accuracy"), rows) is None
@@ -138,7 +152,7 @@ def test_a_study_puts_its_rows_into_a_file_and_replaces_its_own(tmp_path: Path) 
     assert slow["decides_by_clock"] == []
     assert slow["seconds_to_target_by_clock"].keys() == {"paper", "uplink", "everything"}
     (claim,) = content["claims"]
-    assert claim["difference"] > 0.1
+    assert claim["change"] > 0.1
     assert claim["text"] in found.output
     assert claim["text"] in (tmp_path / "runs" / "small" / "small.md").read_text()
     assert json.loads((tmp_path / "runs" / "small" / "small.json").read_text())["claims"] == [claim]

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
-from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, number, rank, tail
+from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, interval, number, rank, tail
 from heteroselect.report import curves, plots, world_plots
 from heteroselect.report.classes import classes
 from heteroselect.report.curves import to_target
@@ -19,6 +19,8 @@ from heteroselect.report.lines import stroke
 from heteroselect.report.load import Comparison, Group, Run
 from heteroselect.report.style import look
 from heteroselect.report.tables import NOTHING, shown
+from heteroselect.runs.table import shown as difference
+from heteroselect.runs.table import without_own_data
 from heteroselect.settings import PaperRow
 from heteroselect.world.clock import clock_sentence
 
@@ -82,7 +84,7 @@ _SECTIONS = {
 
 _COLUMNS = {
     "last_accuracy": "final (mean of the last five)",
-    "accuracy_at_wire_megabytes": "at equal MB",
+    "accuracy_at_wire_megabytes": "at equal MB sent up",
     "accuracy_at_seconds": "at equal seconds",
     "peak_accuracy": "peak",
     "rounds_to_target": "rounds to target",
@@ -125,7 +127,10 @@ def _count(number: int, noun: str) -> str:
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    notes = footnotes(summary for group in comparison.groups for summary in group.summaries)
+    runs = [run for group in comparison.groups for run in group.runs]
+    notes = [*footnotes(run.summary for run in runs)]
+    if len(comparison.groups) > 1:
+        notes += without_own_data((str(run.summary["method"]), run.config.get("data", {})) for run in runs)
     items = "".join(f"<li>{escape(note)}</li>" for note in (*notes, *comparison.left_out))
     return [f'<ul class="notes">{items}</ul>'] if items else []
 
@@ -144,7 +149,12 @@ def _results(comparison: Comparison) -> str:
     figures = [_accuracies(group, budgets) for group in comparison.groups]
     measure = comparison.measure
     ranks = sorted(range(len(figures)), key=lambda index: rank(figures[index]["last_accuracy"], higher=measure.higher))
-    rows = [_result_row(index, comparison.groups[index], figures[index], horizons, measure) for index in ranks]
+    first = comparison.groups[0]
+    differences = [_difference(group, first, measure) for group in comparison.groups]
+    rows = [
+        _result_row(index, comparison.groups[index], figures[index], differences[index], horizons, measure)
+        for index in ranks
+    ]
     rows += [_paper_row(row) for row in comparison.paper]
     heads = {**_COLUMNS, "peak_accuracy": "peak" if measure.higher else "lowest"}
     return _table(["method", "seeds", *heads.values()], rows) + _section_note(horizons, budgets, measure)
@@ -155,6 +165,18 @@ def _accuracies(group: Group, budgets: Mapping[str, float]) -> dict[str, list[fl
     found = {f"accuracy_at_{axis}": [_at(lines, axis, one) for lines in group.lines] for axis, one in budgets.items()}
     found["last_accuracy"] = [tail(lines) for lines in group.lines]
     return found | {"peak_accuracy": [summary["peak_accuracy"] for summary in group.summaries]}
+
+
+def _difference(group: Group, first: Group, measure: Measure) -> list[str]:
+    """How much higher it ends than the first, paired by seed; nothing where they share no seed."""
+    ends = [{int(run.summary["seed"]): tail(run.rounds) for run in one.runs} for one in (group, first)]
+    pairs = [(ends[0][seed], ends[1][seed]) for seed in ends[0] if seed in ends[1]]
+    if group is first or not pairs or any(None in pair for pair in pairs):
+        return []
+    found = interval([mine - other for mine, other in pairs if mine is not None and other is not None])
+    if found is None:
+        return []
+    return [f"{difference(found, 100 if measure.unit == '%' else 1)} to {first.label}"]
 
 
 def _at(lines: curves.Lines, axis: str, budget: float) -> float | None:
@@ -169,7 +191,8 @@ def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, fl
     values = "Accuracies" if measure.name == "accuracy" else f"Values of {measure.name}"
     note = f"Ranked by final {measure.name}, {unlike}. Equal is {equal}, the smallest total of all runs. "
     note += f"{values} are means over seeds, figures to target those of the median seed, where a seed that never "
-    note += "arrived counts as later than all others; below them the range of the seeds."
+    note += "arrived counts as later than all others; below them the range of the seeds, and by how much a method ends "
+    note += "higher than the first, paired by seed, with the 95 % interval (≈: cannot be told apart from none)."
     if texts:
         note += f" “Restricted” is the mean up to a horizon that all runs have in common: {', '.join(texts)}."
     return f'<p class="caption">{escape(note)}</p>'
@@ -179,6 +202,7 @@ def _result_row(
     index: int,
     group: Group,
     figures: Mapping[str, list[float | None]],
+    beside: Sequence[str],
     horizons: Mapping[str, float | None],
     measure: Measure,
 ) -> str:
@@ -186,7 +210,7 @@ def _result_row(
     for field in _COLUMNS:
         axis = field.removesuffix("_to_target")
         if axis == field:
-            cells.append(_over_seeds(field, figures[field], measure))
+            cells.append(_over_seeds(field, figures[field], measure, beside if field == "last_accuracy" else ()))
         elif not group.counts(axis):
             cells.append(NOTHING)
         else:
@@ -201,14 +225,15 @@ def _seeds(group: Group) -> str:
     return f"{seeds[0]}–{seeds[-1]}" if in_a_row else group.seeds
 
 
-def _over_seeds(field: str, values: Sequence[float | None], measure: Measure) -> str:
-    """The mean, and below it the range over seeds; none where a seed lacks the figure."""
+def _over_seeds(field: str, values: Sequence[float | None], measure: Measure, more: Sequence[str] = ()) -> str:
+    """The mean, and below it the range over seeds and what `more` there is to say; none where a seed lacks the
+    figure."""
     there = [value for value in values if value is not None]
     if len(there) < len(values):
         return escape(shown(field, None))
     low, high = min(there), max(there)
     notes = [] if low == high else [f"{shown(field, low, measure)} – {shown(field, high, measure)}"]
-    return _with_notes(shown(field, low if low == high else fmean(there), measure), notes)
+    return _with_notes(shown(field, low if low == high else fmean(there), measure), [*notes, *more])
 
 
 def _to_target(field: str, found: Arrivals, limit: float | None) -> str:

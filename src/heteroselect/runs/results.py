@@ -3,10 +3,12 @@
 A row is **reproduced** where the spread of our seeds and that of the paper's figures overlap, **close** where they are
 less than a tenth apart (accuracies: one point), and **different** otherwise. A claim says that one row is better than
 another: it **holds** where the 95 % interval of the paired differences is on its side of zero, is **refuted** where it
-is on the other side, and is **not told apart** where the interval has zero in it.
+is on the other side, and is **not told apart** where the interval has zero in it. What it costs to reach a target is
+compared by its ratio (differences of logarithms): seeds may be a factor apart, and the slowest is not to decide alone.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -68,6 +70,7 @@ def _row(study: str, cell: Cell, command: str) -> Row:
         "seed": cell.seed,
         "charge": cell.config.world.charge,
         "target": summary["target"],
+        "stopped": bool(cell.config.stop_at_target and reached and summary["rounds_run"] < cell.config.last_round),
         **{key: summary[key] for key in COPIED},
         "last_accuracy": tail(lines),
         "seconds_to_target_by_clock": {
@@ -125,22 +128,38 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
         return None
     reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
     whole = reached == [len(mine), len(mine)]
-    found = interval([mine[seed] - others[seed] for seed in mine]) if whole else None
+    high = claim.figure in HIGH
+    scale = float if high else math.log
+    found = interval([scale(mine[seed]) - scale(others[seed]) for seed in mine]) if whole else None
     if found is not None:
-        side = found.mean if claim.figure in HIGH else -found.mean
+        side = found.mean if high else -found.mean
         word = "not told apart" if not found.apart else "holds" if side > 0 else "refuted"
     else:
         word = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}.get((reached[0], reached[1]), "not told apart")
     return {
         "study": study,
         **claim.model_dump(),
-        "difference": found and found.mean,
-        "half_width": found and found.half,
-        "interval": found and asdict(found),
+        "by": "difference" if high else "ratio",
+        "change": found and _unscaled(found.mean, high),
+        "interval": found and {**asdict(found), "low": _unscaled(found.low, high), "high": _unscaled(found.high, high)},
         "seeds": len(mine),
         "reached": reached,
         "verdict": word,
     }
+
+
+def _unscaled(value: float | None, high: bool) -> float | None:
+    """A difference as it is, and one of logarithms as a ratio."""
+    return value if high or value is None else math.exp(value)
+
+
+def judged_again(rows: Sequence[Row], claims: Sequence[Row]) -> list[Row]:
+    """The same claims, judged by the rows of a file of results."""
+    found = []
+    for one in claims:
+        claim = ClaimTable.model_validate({key: one[key] for key in ClaimTable.model_fields})
+        found.append(judge(one["study"], claim, [row for row in rows if row["study"] == one["study"]]))
+    return [one for one in found if one is not None]
 
 
 def read(file: Path) -> dict[str, list[Row]]:
@@ -156,24 +175,29 @@ def read(file: Path) -> dict[str, list[Row]]:
     return known
 
 
-UNITS = {"rounds_to_target": "rounds", "seconds_to_target": "s"}
+NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds"}
 
 
 def change(claim: Mapping[str, Any]) -> str:
-    """The difference of a claim, `better` less `than`, with its 95 % interval and its unit."""
-    if claim["difference"] is None:
+    """What `better` is beside `than`, with its 95 % interval: by so many points, or so many times the cost."""
+    if claim["change"] is None:
         return f"target reached by {claim['reached'][0]} and {claim['reached'][1]} of {claim['seeds']} seeds"
-    scale, unit = (100, "points") if claim["figure"] in HIGH else (1, UNITS.get(claim["figure"], "MB"))
-    if (known := claim.get("interval")) and known["kind"].endswith("bootstrap"):
-        half = f" [{scale * known['low']:+.2f}, {scale * known['high']:+.2f}]"
+    low, high = (claim["interval"][end] for end in ("low", "high"))
+    if claim["by"] == "ratio":
+        between = "" if low is None else f" [{low:.2f}, {high:.2f}]"
+        return f"{claim['change']:.2f}{between} times the {NAMES.get(claim['figure'], 'MB')}"
+    if low is None:
+        between = ""
+    elif claim["interval"]["kind"].endswith("bootstrap"):
+        between = f" [{100 * low:+.2f}, {100 * high:+.2f}]"
     else:
-        half = "" if claim["half_width"] is None else f" ± {scale * claim['half_width']:.2f}"
-    return f"{scale * claim['difference']:+.2f}{half} {unit}"
+        between = f" ± {100 * (high - low) / 2:.2f}"
+    return f"{100 * claim['change']:+.2f}{between} points"
 
 
 def sentence(claim: Mapping[str, Any]) -> str:
     """A claim with its verdict, and the difference that it goes by."""
-    return f"{claim['verdict']}: {claim['text']} ({claim['better']} less {claim['than']}: {change(claim)})"
+    return f"{claim['verdict']}: {claim['text']} ({claim['better']} beside {claim['than']}: {change(claim)})"
 
 
 KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}

@@ -8,7 +8,7 @@ accuracy there is that of the last evaluation that is not later.
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import accumulate
@@ -230,18 +230,19 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
             summary[name] = None if limit is None else value.restricted(limit)
     clocks = sorted({cell.config.world.charge for cell in cells})
     judged = sorted({cell.config.data.evaluate for cell in cells})
-    below = [*footnotes(found.values()), *without_own_data(cells)]
+    datas = ((cell.loaded.method.name, cell.config.data.model_dump()) for cell in cells)
+    below = [*footnotes(found.values()), *without_own_data(datas)]
     return Table(rows, names[0], ranked, clocks, judged, budgets, horizons, below), list(found.values())
 
 
-def without_own_data(cells: Sequence[Cell]) -> list[str]:
-    """Sentences on what methods set of the data, which is left out where all runs are to share it."""
+def without_own_data(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Sentences on what methods set of the data, which is left out where all runs are to share it; of each run the name
+    of its method, and its settings of the data."""
     found = {}
-    for cell in cells:
-        name = cell.loaded.method.name
+    for name, data in runs:
         own = REGISTRY[name].settings if name in REGISTRY else {}
         for key, value in own.items():
-            if key.startswith("data.") and getattr(cell.config.data, key.removeprefix("data.")) != value:
+            if key.startswith("data.") and data.get(key.removeprefix("data.")) != value:
                 found[name, key] = f"{name} runs without {key} = {value}, which it has of its own: all share the data"
     return list(found.values())
 
