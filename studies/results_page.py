@@ -67,7 +67,25 @@ def comparison() -> str:
         reached = ["not reached" if one is None else number(one) for one in medians]
         cells = [spread(figures["last_accuracy"], "%"), less, *reached, spread(down)]
         lines.append([f"`{row['label']}`", *cells])
-    return table(heads, lines)
+    return table(heads, lines) + "\n" + apart(found)
+
+
+def apart(found: Row) -> str:
+    """Who can be told apart from the base in the end and at equal bytes, in a sentence."""
+    texts = []
+    for key, where in (("last_accuracy", "In the end"), ("accuracy_at_equal_bytes", "At equal bytes sent up")):
+        known = [(row["label"], row["differences"][key]) for row in found["table"] if row["differences"].get(key)]
+        words = {"higher than": 1, "lower than": -1}
+        parts = []
+        for word, sign in words.items():
+            names = [f"`{name}`" for name, one in known if one["apart"] and sign * one["mean"] > 0]
+            parts += (
+                [f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {word} `{found['base']}`"] if names else []
+            )
+        rest = sum(not one["apart"] for _, one in known)
+        parts += [f"{rest} of {len(known)} cannot be told apart from `{found['base']}`"] if rest else []
+        texts.append(f"{where} {'; '.join(parts)}.")
+    return " ".join(texts) + "\n"
 
 
 def _difference(found: Row) -> str:

@@ -165,18 +165,17 @@ def tail(lines: Sequence[Mapping[str, Any]], last: int = 5) -> float | None:
     return float(np.mean(found)) if found else None
 
 
-def accuracy_at(accuracies: Sequence[float | None], spent: Sequence[float], budget: float) -> float | None:
-    """The last accuracy measured before more than `budget` was spent in all; None where no evaluation is as early.
+def accuracy_at(
+    accuracies: Sequence[float | None], spent: Sequence[float], budget: float, last: int = 5
+) -> float | None:
+    """The mean of the last accuracies measured before more than `budget` was spent in all, as in `tail`; None where no
+    evaluation is as early.
 
-    >>> accuracy_at([0.5, None, 0.7], [2, 3, 4], 3)
-    0.5
+    >>> accuracy_at([0.5, None, 0.7, 0.9], [2, 3, 4, 5], 4)
+    0.6
     """
-    found = None
-    for accuracy, so_far in zip(accuracies, spent, strict=True):
-        if so_far > budget * (1 + 1e-9):
-            break
-        found = accuracy if accuracy is not None else found
-    return found
+    early = sum(so_far <= budget * (1 + 1e-9) for so_far in spent)
+    return tail([{"accuracy": one} for one in accuracies[:early]], last)
 
 
 def rank(values: Sequence[float | None], *, higher: bool = True) -> float:

@@ -190,7 +190,7 @@ def test_a_metric_goes_by_its_name_and_the_lowest_is_the_first_where_lower_is_be
     assert "Ranked by final MSE, the lower the better" in body
     rows = re.findall(r"<tr>.*?</tr>", body, re.DOTALL)
     assert ["better" in rows[1], "worse" in rows[2]] == [True, True]
-    assert "3.5 m²" in rows[1]
+    assert "5.75 m²" in rows[1]
     assert "%" not in rows[1]
     assert "target 4 m²" in page
     assert '<div class="yname">test MSE, m²</div>' in charts(page)["accuracy"]

@@ -2,7 +2,7 @@
 
 Methods are ranked by their final accuracy, the mean of the last five evaluations. The peak is shown, and ranks nobody:
 it is the luckiest of many evaluations. Equal bytes and equal seconds are the smallest total of all runs, and the
-accuracy there is that of the last evaluation that is not later.
+accuracy there is the mean of the last five evaluations that are not later.
 """
 
 import csv
@@ -140,7 +140,8 @@ class Table:
         found = [
             f"Rows are {order}. Final accuracy is the mean of the last five evaluations; accuracies and costs are "
             "mean ± standard deviation over seeds.",
-            f"Equal bytes are {megabytes} MB of real uplink, equal seconds {seconds} s: the smallest total of all.",
+            f"Equal bytes are {megabytes} MB of real uplink, equal seconds {seconds} s: the smallest total of "
+            "all. Accuracy there is the mean of the last five evaluations before.",
             "To the target: the median seed and the range of the seeds; a seed that never arrives counts as later than "
             "all others, and as the horizon in the restricted mean, which goes as far as all runs were watched.",
         ]
