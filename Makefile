@@ -75,6 +75,7 @@ results: $(VENV)/.installed
 STUDIES := table1-mnist beyond-mnist table2 mu psi stress waiting
 studies: $(VENV)/.installed
 	for name in $(STUDIES); do $(BIN)/heteroselect study studies/$$name.toml --results studies/results.json || exit; done
+	$(BIN)/python studies/waiting.py
 	$(BIN)/python studies/theory.py
 	$(BIN)/python studies/paper_figures.py $(if $(LOGS),--logs $(LOGS))
 	$(MAKE) results

@@ -1,0 +1,88 @@
+"""Draws docs/results/waiting.svg from the runs of studies/waiting.toml: servers that wait and servers that do not, on
+one axis of simulated seconds and one of megabytes; and keeps the study's page beside it. `make studies` runs it.
+"""
+
+import argparse
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from paper_figures import STYLE, WIDTH
+from results_page import ROOT
+
+from heteroselect.report.curves import AXES, spent
+from heteroselect.report.style import GRID, INK, look
+from heteroselect.runs.folder import read_rounds
+from heteroselect.runs.result import Line
+
+TARGET = 0.9
+POINTS = 200
+
+
+def runs_of(folder: Path) -> dict[str, list[list[Line]]]:
+    """The rounds of all seeds of each row."""
+    places = sorted(path.parent for path in folder.glob("*/seed-*/summary.json"))
+    found: dict[str, list[list[Line]]] = {}
+    for place in places:
+        found.setdefault(place.parent.name, []).append(read_rounds(place))
+    return found
+
+
+def so_far(lines: Sequence[Line], axis: str, grid: np.ndarray) -> np.ndarray:
+    """The last accuracy that was measured before so much was spent; nothing before the first."""
+    there = [place for place, line in enumerate(lines) if line["accuracy"] is not None]
+    cost = np.asarray(spent(lines, axis))[there]
+    values = np.array([np.nan, *(lines[place]["accuracy"] for place in there)])
+    return values[np.searchsorted(cost, grid, side="right")]
+
+
+def drawn(rows: Mapping[str, Sequence[Sequence[Line]]]) -> Figure:
+    """The median seed of each row against seconds and against megabytes, both on logarithmic axes."""
+    figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, 2, sharey=True)
+    for panel, axis in zip(panels, ("seconds", "wire_megabytes"), strict=True):
+        for place, (name, runs) in enumerate(rows.items()):
+            costs = [np.asarray(spent(lines, axis)) for lines in runs]
+            # as far as all seeds go: a median of fewer would jump
+            grid = np.geomspace(min(cost[0] for cost in costs), min(cost[-1] for cost in costs), POINTS)
+            middle = np.median([so_far(lines, axis, grid) for lines in runs], axis=0)
+            style = look(place)
+            panel.plot(
+                grid,
+                100 * middle,
+                color=style.colour,
+                ls={"dash": "--", "dot": ":"}.get(style.dash, "-"),
+                lw=1.1,
+                label=name,
+            )
+        panel.axhline(100 * TARGET, color=INK, lw=0.6, ls=(0, (4, 3)))
+        panel.set(xscale="log", xlabel=AXES[axis], ylim=(84, 92.5))
+        panel.grid(color=GRID, lw=0.6)
+    panels[0].set(ylabel="test accuracy, %, median seed")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7)
+    return figure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "waiting", help="where the study left its runs")
+    folder: Path = parser.parse_args().runs
+    rows = runs_of(folder)
+    if not rows:
+        print("waiting: none of its runs is there; the picture is left as it is.")
+        return
+    kept = ROOT / "docs" / "results"
+    with rc_context(STYLE):
+        drawn(rows).savefig(kept / "waiting.svg", metadata={"Date": None})
+    (kept / "waiting").mkdir(exist_ok=True)
+    shutil.copy(folder / "report.html", kept / "waiting")
+    print(kept / "waiting.svg")
+
+
+if __name__ == "__main__":
+    main()
