@@ -11,7 +11,6 @@ from heteroselect.cli.commands import Command
 from heteroselect.cli.terminal import own_files, print_result, say, terminable, watching
 from heteroselect.display.progress import note
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_toml
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token, refuse_steps
 from heteroselect.runs.fingerprint import FILES
@@ -86,6 +85,7 @@ def resume(
     """Go on with a run on Flower from its last checkpoint, to the same bits. Code is loaded from the files that are
     named here and from no others, and they must be those of the run."""
     from heteroselect.runs.api import refuse_another_method, refuse_changes, refuse_other_versions
+    from heteroselect.runs.ended import read_settings
 
     require_flower()
     changes = options.changes_of(set_)
@@ -103,10 +103,12 @@ def resume(
     refuse_links(folder)
     if finished(folder):  # then nothing of the user's own code is needed
         note(f"the run in {folder} has finished; there is nothing to resume.")
-        config = Config.model_validate(read_toml(folder / CONFIG))
+        config = read_settings(folder, "flower resume")
     else:
         config = plan.load(folder / CONFIG).config
         refuse_another_method(folder, config.method)
+    if plan.nodes > config.clients:
+        raise HeteroSelectError(f"flower resume: {folder} names {plan.nodes} nodes for {config.clients} clients.")
     _supervise(folder, config, plan, as_json=as_json, quiet=quiet)
 
 

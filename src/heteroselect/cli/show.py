@@ -26,6 +26,7 @@ def show(
     """Show a run: its figures beside the paper's, and its curve."""
     if figure is not None:
         require("report", "--figure")
+    from heteroselect.runs.checked import CheckedLine, CheckedSummary
     from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
     from heteroselect.settings import PaperRow
 
@@ -35,6 +36,9 @@ def show(
         raise HeteroSelectError(f"show: the run in {folder} has not finished; it has no {SUMMARY} yet.")
     try:
         summary, lines = read_summary(folder), read_rounds(folder)
+        CheckedSummary.model_validate(summary)
+        for line in lines:
+            CheckedLine.model_validate(line)
         config = read_toml(folder / CONFIG)
         refuse_edited(folder, Fingerprint.read(folder), config)
         rows = [PaperRow.model_validate(row) for row in config.get("paper", [])]
@@ -45,7 +49,7 @@ def show(
             out.print(tables.result_table(summary, paper))
             curve = [line["accuracy"] for line in lines if line["accuracy"] is not None]
             out.print(f"{Measure.of(summary).name} {tables.sparkline(curve)}", highlight=False)
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error).partition("\n")[0]
         raise HeteroSelectError(f"show: the files in {folder} are damaged ({reason}).") from error
     if figure is not None:

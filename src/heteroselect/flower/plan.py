@@ -5,10 +5,12 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import parse_json, write_whole
+from heteroselect.files import SMALL, opened, write_whole
 from heteroselect.method import Method, kind_of
 from heteroselect.runs.folder import FLOWER, for_people
 from heteroselect.settings.config import Loaded, load
@@ -25,17 +27,20 @@ class Plan:
     flower.json says of them is for people, and `flower resume` takes the files that it is given itself.
     """
 
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
+
     mode: Literal["simulate", "deploy", "cluster"]
     token: str
-    nodes: int
+    nodes: Annotated[int, Field(ge=1)]
     tls: bool = False
-    timeout: float = 600.0
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 600.0
     method: str = ""
     parts: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def of(text: str) -> "Plan":
-        return Plan(**parse_json(text))
+    def of(text: str | bytes) -> "Plan":
+        """From anybody, or ValueError."""
+        return _PLAN.validate_json(text)
 
     @property
     def text(self) -> str:
@@ -44,10 +49,15 @@ class Plan:
     @staticmethod
     def read(path: Path) -> "Plan":
         try:
-            return Plan.of((path / FLOWER).read_text(encoding="utf-8"))
+            with opened(path / FLOWER, SMALL) as file:
+                return Plan.of(file.read())
         except FileNotFoundError:
             raise HeteroSelectError(f"flower resume: {path} is no run on Flower; it needs {FLOWER}.") from None
-        except (OSError, ValueError, TypeError) as error:
+        except ValidationError as error:
+            first = error.errors()[0]
+            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({reason}).") from error
+        except (OSError, ValueError) as error:
             raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({error}).") from error
 
     def write(self, path: Path) -> None:
@@ -57,6 +67,9 @@ class Plan:
     def load(self, config: Path | Mapping[str, Any]) -> Loaded:
         """The settings of the run, with the user's own code; it must be as it was when the run began."""
         return load(config, method=self.method or None, changes=self.parts)
+
+
+_PLAN = TypeAdapter(Plan)
 
 
 def refuse_steps(method: Method) -> None:

@@ -7,21 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file
-
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.guard import end, exists, left
 from heteroselect.flower.keys import digest_of, make_node_key, make_tls
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end_orphans, remove
+from heteroselect.runs.ended import read_ended
 from heteroselect.runs.folder import (
-    MODEL,
     WORK,
     finished,
     for_people,
     locked,
-    read_rounds,
-    read_summary,
     refuse_links,
     whole_rounds,
 )
@@ -52,7 +48,7 @@ def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], No
                 _Supervisor(flower, path, config, plan, watch).run()
         remove(work)
         remove(path / MEMORY)
-    return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+    return read_ended(path, config, "flower resume")
 
 
 class _Supervisor:

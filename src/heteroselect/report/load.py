@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ValidationError
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.measure import ACCURACY, Measure
 from heteroselect.report.beside import beside
+from heteroselect.runs.checked import CheckedLine, CheckedSettings, CheckedSummary
 from heteroselect.runs.fingerprint import Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
@@ -76,98 +77,6 @@ class Comparison:
     evaluated_on: str = "test"
     clocks: tuple[str, ...] = ("paper",)
     measure: Measure = ACCURACY
-
-
-class _Checked(BaseModel):
-    """A damaged file is named here, before a picture is half drawn; fields that are not listed may be anything."""
-
-    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
-
-
-class _Settings(_Checked):
-    clients: int = Field(ge=1, le=1_000_000)
-
-
-class _Event(_Checked):
-    client: int
-    kind: str
-
-
-class _World(_Checked):
-    available: int
-    there: str | None = Field(pattern="^([0-9a-f]{2})*$")
-    up_mbps: list[float] = Field(min_length=5, max_length=5)
-    down_mbps: list[float] = Field(min_length=5, max_length=5)
-    step_seconds: list[float] = Field(min_length=5, max_length=5)
-    waited: float
-    scoring: float
-    training: float
-    calibration: float
-    down: list[float]
-    compute: list[float]
-    up: list[float]
-    took: list[float]
-
-
-class _Line(_Checked):
-    round: int
-    accuracy: float | None
-    cumulative_seconds: float
-    selected: list[int]
-    densities: list[float | None]
-    weights: list[float | None]
-    bandwidth_mbps: list[float | None]
-    bytes_up_paper: float
-    bytes_up: float
-    bytes_down: float
-    bytes_scoring: float
-    bytes_calibration: float
-    score_parts: dict[str, float | None] | None = None
-    memory_norm: float | None = None
-    events: list[_Event] | None = None
-    class_accuracy: list[float | None] | None = None
-    world: _World | None = None
-
-    @field_validator("world", mode="before")
-    @classmethod
-    def _nothing_noted(cls, value: Any) -> Any:
-        return value or None
-
-    @model_validator(mode="after")
-    def _one_figure_a_client(self) -> Self:
-        if not len(self.selected) == len(self.densities) == len(self.weights) == len(self.bandwidth_mbps):
-            raise ValueError("selected, densities, weights and bandwidth_mbps differ in length")
-        world = self.world
-        if world is not None:
-            each = (world.down, world.compute, world.up, world.took)
-            if any(len(one) != len(self.selected) for one in each):
-                raise ValueError("selected and the seconds in world differ in length")
-        return self
-
-
-class _Metric(_Checked):
-    name: str = Field(min_length=1)
-    higher: bool
-    unit: str
-
-
-class _Summary(_Checked):
-    method: str
-    dataset: str
-    seed: int
-    target: float
-    peak_accuracy: float | None
-    final_accuracy: float | None
-    rounds_to_target: int | None
-    seconds_to_target: float | None
-    megabytes_to_target: float | None
-    wire_megabytes_to_target: float | None
-    environment: dict[str, Any] = {}
-    evaluated_on: str = "test"
-    reconstruction: bool = False
-    leaves_out: str = ""
-    sends_float32: bool = True
-    metric: _Metric | None = None
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
@@ -239,15 +148,15 @@ def read(path: Path) -> Run:
     try:
         config = read_toml(path / CONFIG)
         text = (path / CONFIG).read_text(encoding="utf-8")
-        clients = _Settings.model_validate(config).clients
+        clients = CheckedSettings.model_validate(config).clients
         paper = [PaperRow.model_validate(row) for row in config.get("paper", [])]
         name = SUMMARY
         summary = read_summary(path)
-        _Summary.model_validate(summary)
+        CheckedSummary.model_validate(summary)
         name = ROUNDS
-        rounds = read_rounds(path, _Line.model_fields)
+        rounds = read_rounds(path, CheckedLine.model_fields)
         for line in rounds:
-            _Line.model_validate(line)
+            CheckedLine.model_validate(line)
             if not all(0 <= client < clients for client in line["selected"]):
                 raise ValueError(f"a client that is not one of {clients} in round {line['round']}")
     except ValidationError as error:

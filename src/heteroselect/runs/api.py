@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml, write_whole
@@ -17,21 +16,19 @@ from heteroselect.method import Method
 from heteroselect.methods import REGISTRY
 from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
+from heteroselect.runs.ended import read_ended
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import FILES, Fingerprint, refuse_edited
 from heteroselect.runs.folder import (
     CONFIG,
     FINGERPRINT,
     FLOWER,
-    MODEL,
     RunFolder,
     finished,
     for_people,
     locked,
     made,
     read_name,
-    read_rounds,
-    read_summary,
     read_version,
     refuse_links,
 )
@@ -187,7 +184,7 @@ def _read(path: Path, config: Config) -> Result:
         refuse_links(path)
         Checkpoints(path).clear()
         clear(path / STORE)
-    return Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
+    return read_ended(path, config, "resume")
 
 
 def refuse_another_method(path: Path, table: Mapping[str, Any]) -> None:

@@ -4,23 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import nn
 
 from heteroselect.display.progress import watching, where
 from heteroselect.errors import HeteroSelectError, in_python
 from heteroselect.evaluate import Function, Metric
-from heteroselect.files import read_toml
 from heteroselect.flat import Loss
 from heteroselect.method import Method
 from heteroselect.runs import api
-from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
-from heteroselect.runs.folder import CONFIG, MODEL, SUMMARY, last_round, read_rounds, read_summary, whole_rounds
+from heteroselect.runs.ended import read_ended, read_settings
+from heteroselect.runs.folder import CONFIG, SUMMARY, last_round, whole_rounds
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
 from heteroselect.settings.config import load
-from heteroselect.settings.method import completed
 from heteroselect.world import World
 
 
@@ -166,21 +162,7 @@ def read(folder: str | Path) -> Result:
         raise HeteroSelectError(f"read: {path} is no run folder; it needs {CONFIG}.")
     if not (path / SUMMARY).is_file():
         raise HeteroSelectError(f"read: the run in {path} has not ended; heteroselect.resume goes on with it.")
-    try:
-        written = read_toml(path / CONFIG)
-        refuse_edited(path, Fingerprint.read(path), written)
-        if "version" not in written:
-            raise HeteroSelectError(
-                f"read: the run in {path} is of version 0.1.0; allowed are later ones (`heteroselect show` shows it)."
-            )
-        config = Config.model_validate(written)
-        config = config.model_copy(update={"method": completed(config.method)})
-        found = Result(config, read_summary(path), read_rounds(path), load_file(path / MODEL), path)
-        repr(found)  # reads what a summary must have
-        return found
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-        reason = str(error).partition("\n")[0]
-        raise HeteroSelectError(f"read: the files in {path} are damaged ({reason}).") from error
+    return read_ended(path, read_settings(path, "read"), "read")
 
 
 def _both(shown: Callable[[Line], None], watch: Callable[[Line], None] | None) -> Callable[[Line], None]:

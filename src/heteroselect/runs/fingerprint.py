@@ -94,6 +94,18 @@ class Fingerprint:
                 found.append(f"{name}: {str(old)[:8]} → {str(new)[:8]}")
         return found + [f"{name}: {old} → {new}" for name, old, new in _unequal(self.versions, now.versions)]
 
+    def _refuse_wrong_kinds(self) -> None:
+        """What was read may be anybody's, with a checksum that is right."""
+        named = self.parts, self.drawn, self.versions
+        if not all(isinstance(one, dict) for one in (self.settings, *named, *self.extended)):
+            raise ValueError("it has no names")
+        if not all(isinstance(value, str) for one in named for value in one.values()):
+            raise ValueError("a digest or version is no text")
+        if not all(type(one.get(name)) is int for one in self.extended for name in ("after", "from", "to")):
+            raise ValueError("it does not say how many rounds there were")
+        if type(self.settings.get("rounds")) is not int:
+            raise ValueError("rounds is no whole number")
+
     def write(self, path: Path) -> None:
         content = {"version": FORMAT, **asdict(self), "sha256": self.sha256}
         write_whole(path / FILE, (json.dumps(content, indent=1) + "\n").encode())
@@ -107,6 +119,7 @@ class Fingerprint:
             if version != FORMAT:
                 raise ValueError(f"it is of format {version}")
             found = Fingerprint(**{**content, "extended": tuple(content["extended"])})
+            found._refuse_wrong_kinds()
             if found.sha256 != digest:
                 raise ValueError("it is not what was written")
         except FileNotFoundError:

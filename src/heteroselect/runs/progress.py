@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from heteroselect.compress import Update
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Weights
 from heteroselect.messages import Order
+from heteroselect.runs.checked import is_line
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.fingerprint import Fingerprint
@@ -118,7 +120,8 @@ def find_latest(
     experiment: Experiment, path: Path, warn: Callable[[str], None], fingerprint: Fingerprint | None = None
 ) -> tuple[Progress, Checkpoints]:
     """The newest checkpoint that is whole, with a warning for each that is not; the start where there is none."""
-    checkpoints, lines = Checkpoints(path), whole_rounds(path, experiment.config.last_round)
+    checkpoints = Checkpoints(path)
+    lines = list(takewhile(is_line, whole_rounds(path, experiment.config.last_round)))
     for round in checkpoints.rounds():
         progress = Progress.start(experiment, path)
         progress.stages = tuple(one.sha256 for one in fingerprint.stages()) if fingerprint else ()

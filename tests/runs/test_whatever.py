@@ -1,0 +1,189 @@
+"""Whatever is in a file of a run folder: every command that reads it ends well, or with one sentence."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import heteroselect
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from run_folders import PowerError, stop
+
+pytestmark = pytest.mark.slow  # they train
+
+SMALL = {
+    **{"clients": 6, "selected": 2, "rounds": 2, "data.partition": "iid", "target": 0.5},
+    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+}
+COMMANDS = {
+    "show": ["show"],
+    "figure": ["show", "--figure", "run.svg"],
+    "report": ["report"],
+    "resume": ["resume"],
+    "reclock": ["reclock"],
+    "flower": ["flower", "resume"],
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("runs")
+    rng = np.random.default_rng(0)
+    np.savez(place / "points.npz", x=rng.normal(size=(60, 4)).astype(np.float32), y=rng.integers(0, 2, 60))
+    settings = {**SMALL, "data.name": str(place / "points.npz")}
+    heteroselect.run("mnist", method="fedavg", settings=settings, out=place / "run")
+    plan = {"mode": "deploy", "token": "a", "nodes": 2}
+    (place / "run" / "flower.json").write_text(json.dumps(plan))
+    return place / "run"
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def said(words: list[str], folder: Path) -> str:
+    """What a command says against a folder; nothing where it ends well."""
+    try:
+        found = CliRunner().invoke(app, [*words, str(folder)], catch_exceptions=False)
+    except HeteroSelectError as error:
+        return str(error)
+    assert found.exit_code == 0, found.output
+    return ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_was_written_is_read(folder: Path, command: str) -> None:
+    if command == "flower":
+        pytest.importorskip("flwr", reason="Flower is not installed")
+    assert said(COMMANDS[command], folder) == ""
+
+
+def signed(**changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A fingerprint with these fields and the checksum that is right for it."""
+
+    def sign(content: dict[str, Any]) -> dict[str, Any]:
+        fields = {key: value for key, value in content.items() if key not in ("version", "sha256")} | changes
+        digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+        return {"version": 1, **fields, "sha256": digest}
+
+    return sign
+
+
+def given(**changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    return lambda content: {**content, **changes}
+
+
+READERS = ("show", "figure", "report", "resume")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "commands"),
+    [
+        ("fingerprint.json", signed(settings=[]), READERS),
+        ("fingerprint.json", signed(settings={}), READERS),
+        ("fingerprint.json", signed(parts=["loss"]), READERS),
+        ("fingerprint.json", signed(versions={"torch": {}}), READERS),
+        ("fingerprint.json", signed(extended=[3]), READERS),
+        ("fingerprint.json", signed(extended=[{"after": 1, "from": "x", "to": 2}]), READERS),
+        ("summary.json", lambda _: {"status": "finished"}, READERS),
+        ("summary.json", lambda _: [1], ("show", "figure", "report")),
+        ("summary.json", given(metric=None), READERS),
+        ("summary.json", given(metric={"name": "x"}), READERS),
+        ("summary.json", given(wall_seconds="long"), READERS),
+        ("summary.json", given(target="high"), READERS),
+        ("flower.json", given(nodes="x"), ("flower",)),
+        ("flower.json", given(nodes=10**6), ("flower",)),
+        ("flower.json", given(parts=[]), ("flower",)),
+        ("flower.json", given(timeout=None), ("flower",)),
+        ("flower.json", lambda _: [[]], ("flower",)),
+        ("flower.json", lambda _: " " * 5_000_000, ("flower",)),
+    ],
+)
+def test_json_that_no_run_writes_is_one_sentence(
+    folder: Path, name: str, change: Callable[[Any], Any], commands: tuple[str, ...]
+) -> None:
+    if "flower" in commands:
+        pytest.importorskip("flwr", reason="Flower is not installed")
+    (folder / name).write_text(json.dumps(change(json.loads((folder / name).read_text()))))
+    for command in commands:
+        assert said(COMMANDS[command], folder), command
+
+
+@pytest.mark.parametrize("change", [{"accuracy": "good"}, {"accuracy": [1]}, {"bytes_up": None}, {"selected": 3}])
+def test_a_line_that_no_run_writes_is_not_drawn(folder: Path, change: dict[str, Any]) -> None:
+    """Its digest is right: whoever changes the lines can change the summary, too."""
+    lines = [json.loads(text) for text in (folder / "rounds.jsonl").read_text().splitlines()]
+    text = "".join(json.dumps({**line, **change}) + "\n" for line in lines)
+    (folder / "rounds.jsonl").write_text(text)
+    summary = json.loads((folder / "summary.json").read_text())
+    summary["rounds_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "summary.json").write_text(json.dumps(summary))
+    for command in ("show", "figure", "report"):
+        assert "damaged" in said(COMMANDS[command], folder), command
+    assert not Path("run.svg").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 100, b"\xff" * 8 + b"{}"])
+@pytest.mark.parametrize("command", ["resume", "flower"])
+def test_a_model_that_cannot_be_read_is_one_sentence(folder: Path, command: str, content: bytes) -> None:
+    if command == "flower":
+        pytest.importorskip("flwr", reason="Flower is not installed")
+    (folder / "model.safetensors").write_bytes(content)
+    assert "damaged" in said(COMMANDS[command], folder)
+    (folder / "model.safetensors").unlink()
+    assert "damaged" in said(COMMANDS[command], folder)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'version = 2\nmethod = "x"\n',
+        "version = 2\n[method]\nname = 3\n",
+        'version = 2\n[method]\nname = "fedavg"\nselect = 1\n',
+        'version = 2\nclients = "many"\n[method]\nname = "fedavg"\n',
+        'version = "two"\n',
+        "clients = 3\n",
+        "method = []\n",
+    ],
+)
+@pytest.mark.parametrize("command", ["show", "report", "resume", "flower"])
+@pytest.mark.parametrize("known", [True, False])
+def test_settings_that_no_run_writes_are_one_sentence(folder: Path, command: str, content: str, known: bool) -> None:
+    if command == "flower":
+        pytest.importorskip("flwr", reason="Flower is not installed")
+    (folder / "config.toml").write_text(content)
+    if not known:  # as of a run from before there were fingerprints: what can be shown is shown
+        (folder / "fingerprint.json").unlink()
+        summary = json.loads((folder / "summary.json").read_text())
+        (folder / "summary.json").write_text(json.dumps({**summary, "fingerprint": None}))
+    assert said(COMMANDS[command], folder) or not known
+
+
+def test_a_line_that_no_run_writes_is_played_again(finished: Path, tmp_path: Path) -> None:
+    """Its digest in the checkpoint is right."""
+    name, out = str(finished.parent / "points.npz"), tmp_path / "run"
+    with pytest.raises(PowerError):
+        heteroselect.run(
+            "mnist", method="fedavg", settings={**SMALL, "rounds": 4, "data.name": name}, out=out, watch=stop
+        )
+    lines = [json.loads(text) for text in (out / "rounds.jsonl").read_text().splitlines()]
+    lines[1]["bytes_up"] = "many"
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (out / "rounds.jsonl").write_text(text)
+    manifest = out / "checkpoint" / "manifest-000002.json"
+    content = json.loads(json.loads(manifest.read_text())["content"])
+    content["facts"]["rounds_sha256"] = hashlib.sha256("".join(text.splitlines(True)[:2]).encode()).hexdigest()
+    inner = json.dumps(content)
+    manifest.write_text(json.dumps({"sha256": hashlib.sha256(inner.encode()).hexdigest(), "content": inner}))
+    warned: list[str] = []
+    assert heteroselect.resume(out, warn=warned.append).status == "finished"
+    assert ["round 2 is damaged" in text and "1 of 2 rounds" in text for text in warned] == [True]
