@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 import heteroselect
@@ -94,6 +95,7 @@ READERS = ("show", "figure", "report", "resume")
         ("fingerprint.json", signed(versions={"torch": {}}), READERS),
         ("fingerprint.json", signed(extended=[3]), READERS),
         ("fingerprint.json", signed(extended=[{"after": 1, "from": "x", "to": 2}]), READERS),
+        ("fingerprint.json", signed(extended=[{"after": 1, "from": 1, "to": 2}] * 5_000), READERS),
         ("summary.json", lambda _: {"status": "finished"}, READERS),
         ("summary.json", lambda _: [1], ("show", "figure", "report")),
         ("summary.json", given(metric=None), READERS),
@@ -166,6 +168,31 @@ def test_settings_that_no_run_writes_are_one_sentence(folder: Path, command: str
         summary = json.loads((folder / "summary.json").read_text())
         (folder / "summary.json").write_text(json.dumps({**summary, "fingerprint": None}))
     assert said(COMMANDS[command], folder) or not known
+
+
+def test_what_is_beside_a_summary_has_to_be_of_its_run(folder: Path) -> None:
+    """Without its fingerprint a run would pass for an old one, whose settings nothing vouches for."""
+    written = (folder / "fingerprint.json").read_text()
+    (folder / "config.toml").write_text((folder / "config.toml").read_text().replace("rounds = 2", "rounds = 3"))
+    (folder / "fingerprint.json").unlink()
+    for command in READERS:
+        assert "fingerprint.json is not there" in said(COMMANDS[command], folder), command
+    other = signed(settings={**json.loads(written)["settings"], "rounds": 3})(json.loads(written))
+    (folder / "fingerprint.json").write_text(json.dumps(other))
+    for command in READERS:
+        assert "it is not that of the run" in said(COMMANDS[command], folder), command
+
+
+def test_a_model_of_another_run_is_not_taken(folder: Path) -> None:
+    model = load_file(folder / "model.safetensors")
+    save_file({name: value + 1 for name, value in model.items()}, folder / "model.safetensors")
+    assert "model.safetensors is not that of the run" in said(COMMANDS["resume"], folder)
+    with pytest.raises(HeteroSelectError, match=r"model\.safetensors is not that of the run"):
+        heteroselect.read(folder)
+    summary = json.loads((folder / "summary.json").read_text())
+    del summary["model_file_sha256"]  # as versions before wrote it
+    (folder / "summary.json").write_text(json.dumps(summary))
+    assert heteroselect.read(folder).status == "finished"
 
 
 def test_a_line_that_no_run_writes_is_played_again(finished: Path, tmp_path: Path) -> None:

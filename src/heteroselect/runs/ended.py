@@ -7,10 +7,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import memory, opened, read_toml
+from heteroselect.files import read_toml
 from heteroselect.runs.checked import CheckedSummary
 from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
-from heteroselect.runs.folder import CONFIG, MODEL, read_rounds, read_summary
+from heteroselect.runs.folder import CONFIG, read_model, read_rounds, read_summary
 from heteroselect.runs.result import Result
 from heteroselect.settings import Config
 from heteroselect.settings.method import completed
@@ -36,10 +36,7 @@ def read_ended(path: Path, config: Config, who: str) -> Result:
     try:
         summary = read_summary(path)
         CheckedSummary.model_validate(summary)
-        rounds = read_rounds(path)
-        with opened(path / MODEL, memory() // 2) as file:
-            model = load(file.read())
-        return Result(config, summary, rounds, model, path)
+        return Result(config, summary, read_rounds(path), load(read_model(path, summary)), path)
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise _damaged(path, who, error) from error
 

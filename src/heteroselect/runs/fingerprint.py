@@ -7,6 +7,7 @@ differs; `report` and `study` take two folders for one run only where nothing di
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json, write_whole
 from heteroselect.kinds import KINDS
 from heteroselect.runs.folder import FINGERPRINT as FILE
+from heteroselect.runs.folder import read_summary
 from heteroselect.settings.config import flatten, nested
 from heteroselect.settings.method import completed as whole
 from heteroselect.settings.method import made
@@ -22,7 +24,7 @@ from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import Config
 
 UNKNOWN, FORMAT = "unknown", 1
-_SHOWN = 6
+_SHOWN, _MOST = 6, 100  # differences that a sentence names, and how often a run can be given more rounds
 FILES = ("world.table", "world.trace", "world.availability.file")
 """Settings that say where a file lies; the digest of the file decides the run, and not its place."""
 _FOLLOWS = {
@@ -101,6 +103,8 @@ class Fingerprint:
             raise ValueError("it has no names")
         if not all(isinstance(value, str) for one in named for value in one.values()):
             raise ValueError("a digest or version is no text")
+        if len(self.extended) > _MOST:
+            raise ValueError(f"it was given more rounds {len(self.extended):,} times")
         if not all(type(one.get(name)) is int for one in self.extended for name in ("after", "from", "to")):
             raise ValueError("it does not say how many rounds there were")
         if type(self.settings.get("rounds")) is not int:
@@ -112,7 +116,8 @@ class Fingerprint:
 
     @staticmethod
     def read(path: Path) -> "Fingerprint | None":
-        """That of a run folder; None where it was written before there were any."""
+        """That of a run folder, and of its summary; None where it was written before there were any."""
+        noted = _noted(path)
         try:
             content: dict[str, Any] = dict(read_json(path / FILE))
             version, digest = content.pop("version"), content.pop("sha256")
@@ -122,11 +127,23 @@ class Fingerprint:
             found._refuse_wrong_kinds()
             if found.sha256 != digest:
                 raise ValueError("it is not what was written")
+            if noted is not None and noted not in [one.sha256 for one in found.stages()]:
+                raise ValueError("it is not that of the run")
         except FileNotFoundError:
+            if noted is not None:
+                raise HeteroSelectError(f"{FILE}: {path / FILE} is not there, and the run had one.") from None
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise HeteroSelectError(f"{FILE}: {path / FILE} is damaged ({error}).") from error
         return found
+
+
+def _noted(path: Path) -> str | None:
+    """The digest of the fingerprint that a run has noted at its end, or when it was interrupted."""
+    with suppress(OSError, ValueError, AttributeError):
+        noted = read_summary(path).get("fingerprint")
+        return None if noted is None else str(noted)
+    return None
 
 
 def _unequal(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

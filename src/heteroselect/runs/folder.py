@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,6 +15,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import (
     TooLargeError,
     longest_log,
+    memory,
     opened,
     parse_json,
     read_json,
@@ -23,8 +24,6 @@ from heteroselect.files import (
 )
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from heteroselect.runs.fingerprint import Fingerprint  # it imports every part, for which no folder need wait
 
 CONFIG, ROUNDS, SUMMARY, MODEL = "config.toml", "rounds.jsonl", "summary.json", "model.safetensors"
@@ -103,11 +102,9 @@ class RunFolder:
         with for_people(self.path):
             os.fsync(self._rounds.fileno())
 
-    def finish(self, summary: dict[str, Any], model: "dict[str, Tensor]") -> None:
-        from safetensors.torch import save  # it imports PyTorch, which who only reads a folder need not wait for
-
+    def finish(self, summary: dict[str, Any], model: bytes) -> None:
         with for_people(self.path):
-            self.write(MODEL, save(model))
+            self.write(MODEL, model)
             self.write(SUMMARY, (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())
         self.close()
 
@@ -240,6 +237,15 @@ def finished(path: Path) -> bool:
 def read_summary(path: Path) -> dict[str, Any]:
     summary: dict[str, Any] = read_json(path / SUMMARY)
     return summary
+
+
+def read_model(path: Path, summary: Mapping[str, Any]) -> bytes:
+    """The file of the model, which must be that of the summary where it has noted its digest; or ValueError."""
+    with opened(path / MODEL, memory() // 4) as file:
+        content = file.read()
+    if (noted := summary.get("model_file_sha256")) is not None and noted != hashlib.sha256(content).hexdigest():
+        raise ValueError(f"{MODEL} is not that of the run")
+    return content
 
 
 def refuse_links(path: Path) -> None:

@@ -1,5 +1,6 @@
 """The rounds of a run, one after the other, and what is written of them."""
 
+import hashlib
 import math
 import platform
 import signal
@@ -13,6 +14,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 import torch
+from safetensors.torch import save
 from torch import Tensor
 
 from heteroselect import methods
@@ -97,8 +99,10 @@ def play(
         }
     flat = FlatModel(experiment.module)
     flat.load(weights)
+    model = save(flat.state_dict()) if folder else b""
+    summary["model_file_sha256"] = hashlib.sha256(model).hexdigest() if folder else None
     if folder:
-        folder.finish(summary, flat.state_dict())
+        folder.finish(summary, model)
         if checkpoints and status != "interrupted":
             checkpoints.clear()
         clear(folder.path / STORE)

@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file
-
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.kinds import KINDS
 from heteroselect.runs.fingerprint import Fingerprint
-from heteroselect.runs.folder import CONFIG, MODEL, RunFolder, read_rounds, read_summary
+from heteroselect.runs.folder import CONFIG, RunFolder, read_model, read_rounds, read_summary
 from heteroselect.settings import Config
 from heteroselect.settings.config import to_toml
 
@@ -99,6 +97,11 @@ def rewrite(path: Path, out: Path, charge: str) -> None:
     if hanging := " and ".join(decided(config)):
         raise HeteroSelectError(f"reclock: {path} depends on the clock ({hanging}); it has to be run under {charge}.")
     tables = config.model_copy(update={"world": config.world.model_copy(update={"charge": charge})})
+    try:
+        before = read_summary(path)
+        model = read_model(path, before)
+    except (OSError, ValueError) as error:
+        raise HeteroSelectError(f"reclock: the files in {path} are damaged ({error}).") from error
     mine = Fingerprint.read(path)
     if mine is not None:  # its rounds are those of a run under the other clock
         mine = replace(mine, settings={**mine.settings, "world.charge": charge})
@@ -109,9 +112,9 @@ def rewrite(path: Path, out: Path, charge: str) -> None:
             line = {**line, "seconds": line["seconds_by_charge"][charge], "cumulative_seconds": now}
             # where the seconds went is noted by the clock of the run alone
             folder.add_round({**line, "world": {}} if "world" in line else line)
-        summary = {**read_summary(path), "charge": charge, "total_seconds": now}
+        summary = {**before, "charge": charge, "total_seconds": now}
         summary |= {"fingerprint": mine and mine.sha256, "rounds_sha256": folder.rounds_sha256}
-        folder.finish({**summary, "seconds_to_target": found.seconds_to_target}, load_file(path / MODEL))
+        folder.finish({**summary, "seconds_to_target": found.seconds_to_target}, model)
 
 
 # allocators are always given the links, and who is done first hangs on them
