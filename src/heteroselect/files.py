@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,6 +59,21 @@ def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
         if most is not None and about.st_size > most:
             raise TooLargeError(f"it has {about.st_size:,} bytes, and {most:,} are allowed")
         yield file
+
+
+def sweep(folder: Path, ours: re.Pattern[str], *, keep: bool = False) -> None:
+    """Remove the files of a folder whose path in it is one that we write, and the folders that are empty then; with
+    `keep`, not the folder itself. Links are not followed."""
+    if folder.is_symlink():
+        return
+    for place, inside, names in os.walk(folder, topdown=False):
+        links = [name for name in inside if (Path(place) / name).is_symlink()]
+        for path in (Path(place) / name for name in (*names, *links)):
+            if ours.fullmatch(path.relative_to(folder).as_posix()):
+                path.unlink(missing_ok=True)
+        if not (keep and Path(place) == folder):
+            with suppress(OSError):  # somebody's file is in it
+                Path(place).rmdir()
 
 
 def parse_json(text: str | bytes) -> Any:

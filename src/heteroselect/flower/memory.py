@@ -21,7 +21,7 @@ from safetensors.numpy import save
 from heteroselect.client import Learnt, Pending
 from heteroselect.compress import Update
 from heteroselect.compress.update import Values
-from heteroselect.files import write_whole
+from heteroselect.files import sweep, write_whole
 from heteroselect.flower.records import Settled
 from heteroselect.messages import Order
 from heteroselect.method import Method
@@ -29,6 +29,14 @@ from heteroselect.state import Kept, State, by_role, flat
 
 MODEL_FILE = "model.safetensors"
 _NAME = re.compile(r"(\d+)\.(kept|pending|held)")
+_FILES = rf"([0-9]{{6,}}\.(kept|pending|held)|{re.escape(MODEL_FILE)})"
+_OURS = re.compile(rf"(supernode-[0-9]+/)?[A-Za-z0-9_-]+-[0-9]{{6,}}/({_FILES}|\.{_FILES}\.partial)")
+"""Where the memories of a run's clients lie in its folder, with those of a node in a folder of the node's."""
+
+
+def forget(folder: Path) -> None:
+    """Remove the memories of all clients of a run that has ended."""
+    sweep(folder, _OURS)
 
 
 class Memory:

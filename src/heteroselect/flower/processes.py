@@ -8,6 +8,7 @@ is left at the end is found and ended: by us, or by a guard that stays where we 
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -25,9 +26,10 @@ from typing import Any
 import tomli_w
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_json, write_whole
+from heteroselect.files import read_json, sweep, write_whole
 from heteroselect.flower import guard
 from heteroselect.flower.guard import MARK, end, left
+from heteroselect.flower.plan import ERROR, PID
 from heteroselect.flower.uplink import FILE
 
 LOOPBACK = "127.0.0.1"
@@ -41,6 +43,12 @@ OFFLINE = {
 PROCESSES, APP = "processes.json", "app"
 ANSWER = 120.0  # seconds in which one of Flower's own commands should have answered
 _CONNECTION = "here"
+_OURS = re.compile(
+    rf"home/.*|{APP}/(pyproject\.toml|[^/]*\.fab)|keys/(ca\.crt|server\.(pem|key)|supernode-[0-9]+(\.pub)?)"
+    rf"|superlink\.db(-wal|-shm|-journal)?|(superlink|supernode-[0-9]+|error)\.log|supernode-[0-9]+\.uplink"
+    rf"|{PROCESSES}|{ERROR}|{PID}|(app/)?\.[^/]*\.partial"
+)
+"""The names of all files in a run's folder of work; Flower's home is private to the run, and Flower's to fill."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ class Flower:
             for name in reversed(list(self.running)):
                 self.stop(name)
             end(left(self.mark))
-            remove(self.scratch)
+            shutil.rmtree(self.scratch, ignore_errors=True)
             if self.guard is not None:
                 self.guard.communicate()  # the end of its input, after which it ends
 
@@ -256,12 +264,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def remove(path: Path) -> None:
-    """A file, or a folder and all that is in it."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def tidy(work: Path, *, keep: bool = False) -> None:
+    """Remove what the processes of a run have left in its folder: all in Flower's home, else only names of ours."""
+    sweep(work, _OURS, keep=keep)
 
 
 def write_app(folder: Path, settings: Mapping[str, Any]) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.guard import end, exists, left
 from heteroselect.flower.keys import digest_of, make_node_key, make_tls
+from heteroselect.flower.memory import forget
 from heteroselect.flower.plan import ERROR, PID, Plan
-from heteroselect.flower.processes import Flower, end_orphans, remove
+from heteroselect.flower.processes import Flower, end_orphans, tidy
 from heteroselect.runs.ended import read_ended
 from heteroselect.runs.folder import (
     WORK,
@@ -41,13 +42,12 @@ def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], No
         work.mkdir(mode=0o700, exist_ok=True)
     with locked(work):
         end_orphans(work)
-        for old in list(work.iterdir()):  # of an earlier try: what counts is in the checkpoints and the memory
-            remove(old)
+        tidy(work, keep=True)  # of an earlier try: what counts is in the checkpoints and the memory
         if not finished(path):
             with Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
                 _Supervisor(flower, path, config, plan, watch).run()
-        remove(work)
-        remove(path / MEMORY)
+        tidy(work)
+        forget(path / MEMORY)
     return read_ended(path, config, "flower resume")
 
 

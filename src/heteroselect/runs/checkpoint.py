@@ -25,7 +25,8 @@ from heteroselect.files import parse_json, write_whole
 FOLDER, VERSION, KEPT = "checkpoint", 2, 2
 
 _FILE = r"(server-[0-9]{6,9}|client-[0-9]{6,9}-[0-9]{6,9})\.safetensors"
-_OURS = re.compile(rf"{_FILE}|manifest-[0-9]{{6,9}}\.(json|damaged)|\..*\.partial")
+_NAMES = rf"({_FILE}|manifest-[0-9]{{6,9}}\.(json|damaged))"
+_OURS = re.compile(rf"{_NAMES}|\.{_NAMES}\.partial")
 """The names of all files that are written here, and by which they are removed again."""
 
 Arrays = Mapping[str, NDArray[Any]]

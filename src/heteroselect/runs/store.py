@@ -5,7 +5,7 @@ hundred of them fit in memory, a thousand do not. Both kinds of store are mappin
 arrays; a store on disk gives arrays that are mapped from their files, and the operating system keeps what it can.
 """
 
-import contextlib
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, MutableMapping
@@ -14,8 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from heteroselect.compress import Update
+from heteroselect.files import sweep
+from heteroselect.kinds import KINDS
 from heteroselect.runs.folder import for_people
 from heteroselect.state import Kept
+
+_OURS = re.compile(rf"([0-9]+-({'|'.join(KINDS)})\..+|uploads/[0-9]+-(positions|values)(\.partial)?)\.npy")
+"""The names of all files of a run's store: what a part keeps at a client, by its role, and a client's last upload."""
 
 
 class DiskStore(MutableMapping[int, Kept]):
@@ -74,12 +79,7 @@ class DiskStore(MutableMapping[int, Kept]):
 
 def clear(folder: Path) -> None:
     """Remove the files of a store, and its folders where nothing else is in them."""
-    for place in (folder / "uploads", folder):
-        if place.is_dir() and not place.is_symlink():
-            for file in place.glob("*-*.npy"):
-                file.unlink()
-            with contextlib.suppress(OSError):  # somebody's file is in it
-                place.rmdir()
+    sweep(folder, _OURS)
 
 
 class Uploads(MutableMapping[int, Update]):
