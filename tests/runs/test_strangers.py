@@ -228,6 +228,21 @@ def test_a_manifest_that_cannot_be_read_does_not_keep_from_the_older_checkpoint(
     assert seen == [2, 3, 4]
 
 
+@pytest.mark.parametrize("name", ["manifest-000002.json", "server-000002.safetensors"])
+@pytest.mark.parametrize("kind", ["pipe", "huge"])
+def test_what_is_no_file_of_a_checkpoint_keeps_nobody_waiting(here: Path, name: str, kind: str) -> None:
+    """A pipe that nobody writes to, and a file of 10¹² bytes that takes no room."""
+    out, warned = broken_off(here / "run"), []
+    (out / "checkpoint" / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(out / "checkpoint" / name)
+    else:
+        with (out / "checkpoint" / name).open("wb") as file:
+            file.truncate(10**12)
+    heteroselect.resume(out, warn=warned.append)
+    assert ["round 2 is damaged" in text for text in warned] == [True]
+
+
 def test_names_of_checkpoints_that_are_none_are_passed_over(here: Path) -> None:
     out = broken_off(here / "run")
     for name in ("manifest-²²²²²².json", "manifest-x.json", "manifest-1.json", "manifest-" + "9" * 200 + ".json"):

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import parse_json, write_whole
+from heteroselect.files import memory, opened, parse_json, write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 2, 2
 
@@ -123,7 +123,8 @@ class Checkpoints:
 
     def _content(self, round: int) -> dict[str, Any]:
         try:
-            outer = parse_json((self.folder / _manifest(round)).read_bytes())
+            with opened(self.folder / _manifest(round), memory() // 16) as file:
+                outer = parse_json(file.read())
             text = outer["content"]
             if _sha256(text.encode()) != outer["sha256"]:
                 raise DamagedError("its manifest is not what was written")
@@ -147,9 +148,12 @@ class Checkpoints:
 
     def _bytes(self, name: str, digest: str) -> bytes:
         try:
-            data = (self.folder / name).read_bytes()
+            with opened(self.folder / name, memory() // 4) as file:
+                data = file.read()
         except OSError as error:
             raise DamagedError(f"{name} cannot be read ({error.strerror})") from error
+        except ValueError as error:
+            raise DamagedError(f"{name} cannot be read ({error})") from error
         if _sha256(data) != digest:
             raise DamagedError(f"{name} is not what was written")
         return data
