@@ -1,9 +1,12 @@
 """A run folder may come from anybody: nothing outside it is changed, and nothing in it is believed unseen."""
 
+import csv
 import hashlib
+import io
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from heteroselect import HeteroSelectError, files
 from heteroselect.cli import app
 from heteroselect.report import curves
 from heteroselect.report.load import compare
-from heteroselect.runs import table
+from heteroselect.runs import cross, table
 from heteroselect.runs.folder import RunFolder, locked, read_rounds
 from run_folders import PowerError, stop
 
@@ -276,4 +279,17 @@ def test_a_page_of_many_rounds_is_thinned() -> None:
     [("=1+1", "'=1+1"), ("@a", "'@a"), ("-x", "'-x"), ("+x", "'+x"), ("a", "a"), (-0.5, -0.5), (None, None)],
 )
 def test_a_cell_is_no_formula(cell: object, shown: object) -> None:
-    assert table._as_text(cell) == shown
+    assert table.as_text(cell) == shown
+
+
+def test_no_cell_of_a_cross_is_a_formula() -> None:
+    crossing: Any = SimpleNamespace(
+        axes={"=axis": ["=1+1"], "b": ["x"]},
+        levels=[["=1+1"], ["x"]],
+        cells={(0, 0): []},
+        refused={(0, 0): "@reason"},
+        runs={},
+        seeds=(42,),
+    )
+    head, line = csv.reader(io.StringIO(cross._csv(crossing)))
+    assert (head[0], line[:2], line[-1]) == ("'=axis", ["'=1+1", "x"], "'@reason")

@@ -27,6 +27,7 @@ from heteroselect.runs.grid import Cell
 from heteroselect.runs.loop import KINDS_OF_BYTES
 from heteroselect.runs.result import Line
 from heteroselect.runs.study import Planned, RowTable, Study, plan
+from heteroselect.runs.table import as_text
 from heteroselect.settings.config import parse_changes
 from heteroselect.world.clock import clock_sentence
 
@@ -295,9 +296,9 @@ def _csv(crossing: Crossing) -> str:
     """A line for each run, and one for each pair that was refused."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*crossing.axes, "seed", "status", *OUTCOMES, "model_sha256", "refused"])
+    writer.writerow([*map(as_text, crossing.axes), "seed", "status", *OUTCOMES, "model_sha256", "refused"])
     for place, same in crossing.cells.items():
-        named = [levels[at] for levels, at in zip(crossing.levels, place, strict=True)]
+        named = [as_text(levels[at]) for levels, at in zip(crossing.levels, place, strict=True)]
         for cell in same:
             run = crossing.runs.get((*place, crossing.seeds.index(cell.seed)))
             figures = ["failed", *[""] * (len(OUTCOMES) + 1)]
@@ -305,7 +306,7 @@ def _csv(crossing: Crossing) -> str:
                 figures = [run["summary"]["status"], *(run[name] for name in OUTCOMES), run["summary"]["model_sha256"]]
             writer.writerow([*named, cell.seed, *figures, ""])
         if place in crossing.refused:
-            writer.writerow([*named, "", "refused", *[""] * (len(OUTCOMES) + 1), crossing.refused[place]])
+            writer.writerow([*named, "", "refused", *[""] * (len(OUTCOMES) + 1), as_text(crossing.refused[place])])
     return text.getvalue()
 
 

@@ -330,7 +330,7 @@ def save(
     fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
     writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: _as_text(value) for key, value in run.items()} for run in runs)
+    writer.writerows({key: as_text(value) for key, value in run.items()} for run in runs)
     content = {
         "command": command,
         "runs": runs,
@@ -364,6 +364,6 @@ def _plain(row: Row, table: Table) -> dict[str, Any]:
     }
 
 
-def _as_text(value: Any) -> Any:
+def as_text(value: Any) -> Any:
     """A cell that a spreadsheet does not take for a formula; numbers stay numbers."""
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
