@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ from heteroselect.cli import app
 from heteroselect.report import curves
 from heteroselect.report.load import compare
 from heteroselect.runs import cross, table
-from heteroselect.runs.folder import RunFolder, locked, read_rounds
+from heteroselect.runs.folder import RunFolder, locked, read_rounds, whole_rounds
 from run_folders import PowerError, stop
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
@@ -181,7 +182,7 @@ def test_what_is_nested_without_end_or_far_too_long_is_one_sentence(here: Path, 
     out = here / "run"
     heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
     (out / name).write_text(content)
-    with pytest.raises(HeteroSelectError, match="damaged") as caught:
+    with pytest.raises(HeteroSelectError, match=r"damaged|too long") as caught:
         compare([out])
     assert name in str(caught.value)
     with pytest.raises(HeteroSelectError):
@@ -194,11 +195,26 @@ def test_what_is_nested_without_end_or_far_too_long_is_one_sentence(here: Path, 
 def test_a_log_that_does_not_fit_into_memory_is_refused_before_it_is_read(here: Path, monkeypatch) -> None:
     out = here / "run"
     heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
-    monkeypatch.setattr(files, "memory", lambda: 10**9)
+    monkeypatch.setattr(files, "memory", lambda: 10**6)
     with (out / "rounds.jsonl").open("ab") as log:
-        log.truncate(100_000_000)  # without taking room on the disk
-    with pytest.raises(HeteroSelectError, match=r"too large .* has 100,000,000 bytes, and 62,500,000 are allowed"):
+        log.truncate(70_000)  # without taking room on the disk
+    with pytest.raises(HeteroSelectError, match=r"too long .* has 70,000 bytes, and 62,500 are allowed"):
         compare([out])
+
+
+def test_a_log_that_is_far_too_long_for_its_run_is_refused_before_it_is_read(here: Path) -> None:
+    """Of four rounds and six clients: 100 MB of lines take half a minute and eight times as much memory."""
+    out = broken_off(here / "run")
+    line = (out / "rounds.jsonl").read_bytes().splitlines()[0]
+    with (out / "rounds.jsonl").open("ab") as log:
+        log.truncate(100_000_000)
+    tracemalloc.start()
+    for read in (lambda: read_rounds(out), lambda: heteroselect.resume(out), lambda: whole_rounds(out)):
+        with pytest.raises(HeteroSelectError, match=r"too long .* has 100,000,000 bytes, and 428,000 are allowed"):
+            read()
+    assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    tracemalloc.stop()
+    assert 4 * len(line) < 428_000 / 10
 
 
 def test_a_long_log_of_our_own_is_read(tmp_path: Path) -> None:

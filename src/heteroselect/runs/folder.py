@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 CONFIG, ROUNDS, SUMMARY, MODEL = "config.toml", "rounds.jsonl", "summary.json", "model.safetensors"
 LONGEST = 8_000_000
 """Bytes of a round's line: that of a hundred thousand clients is shorter."""
+_LINE, _EACH_SELECTED, _EACH_CLIENT = 64_000, 20_000, 500
+"""Bytes that a round's line may have on average, for each client selected, and for each client: a hundred times what
+it has; most of it is for what hostile clients make the server note."""
 FINGERPRINT = "fingerprint.json"
 FLOWER, WORK = "flower.json", "flower"  # how a run on Flower is carried, and where its processes work
 
@@ -141,7 +144,7 @@ def read_rounds(path: Path, fields: Container[str] | None = None) -> list[dict[s
     are named."""
     rounds: list[dict[str, Any]] = []
     digest = hashlib.sha256()
-    for number, text in enumerate(_lines(path, longest_log()), 1):
+    for number, text in enumerate(_lines(path), 1):
         digest.update(text)
         try:
             line = parse_json(text)
@@ -181,10 +184,21 @@ def rounds_sha256(path: Path, rounds: int) -> str:
     return digest.hexdigest()
 
 
-def _lines(path: Path, most: int | None = None) -> Iterator[bytes]:
+def longest(path: Path) -> int:
+    """Bytes that the log of this run may have: many times what its rounds, its cohorts and its clients take, and no
+    more than fits into memory."""
+    try:
+        settings = read_toml(path / CONFIG)
+        rounds, selected, clients = (int(settings[name]) for name in ("rounds", "selected", "clients"))
+    except (OSError, ValueError, KeyError, TypeError):  # of a version that wrote others, or damaged
+        return longest_log()
+    return min(longest_log(), rounds * (_LINE + _EACH_SELECTED * selected + _EACH_CLIENT * clients))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
     """The lines of the log, one after the other; none where there is no log."""
     try:
-        with opened(path / ROUNDS, most) as file:
+        with opened(path / ROUNDS, longest(path)) as file:
             while text := file.readline(LONGEST):
                 if len(text) == LONGEST:
                     raise ValueError(f"a line has more than {LONGEST:,} bytes")
@@ -192,9 +206,7 @@ def _lines(path: Path, most: int | None = None) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except TooLargeError as error:
-        raise HeteroSelectError(
-            f"{ROUNDS}: {path / ROUNDS} is too large for this machine's memory ({error})."
-        ) from error
+        raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is too long for its run or for here ({error}).") from error
     except ValueError as error:
         raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is damaged ({error}).") from error
 
