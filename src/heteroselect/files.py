@@ -49,6 +49,11 @@ def write_whole(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
+def appending(path: Path) -> BinaryIO:
+    """A file to write on at its end; a link in its place is not followed."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o666), "ab")
+
+
 @contextmanager
 def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
     """A regular file to read from, or ValueError where it is none or has more bytes than `most`."""

@@ -1,13 +1,20 @@
-"""What a run on Flower leaves in its folder is removed, and nothing else."""
+"""What a run on Flower writes into its folder stays in there, and is removed with nothing else."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("flwr", reason="Flower is not installed")
 
+from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.app import LOG, cut, main
 from heteroselect.flower.memory import forget
-from heteroselect.flower.processes import tidy
+from heteroselect.flower.notes import Notes
+from heteroselect.flower.plan import Plan
+from heteroselect.flower.processes import Flower, tidy
+from heteroselect.settings.config import load, to_toml
 
 OURS = [
     *("home/config.toml", "home/apps/x/y.py", "app/pyproject.toml", "keys/server.key", "keys/supernode-0.pub"),
@@ -59,3 +66,38 @@ def test_a_folder_that_is_a_link_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "work").symlink_to(tmp_path / "outside")
     tidy(tmp_path / "work")
     assert left(tmp_path / "outside") == sorted(OURS)
+
+
+def test_a_link_in_the_place_of_a_log_is_not_written_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    for name in ("flower.jsonl", "superlink.log", "error.log"):
+        (tmp_path / name).symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic"):
+        Notes(tmp_path / "flower.jsonl").write(1)
+    flower = Flower(tmp_path)
+    with pytest.raises(OSError, match="symbolic"):
+        flower.start("superlink", ["true"])
+    flower.scratch.rmdir()
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("heteroselect.flower.app.prepare", fail)
+    plan = Plan("deploy", "a", 1).text
+    context: Any = SimpleNamespace(run_config={"work": str(tmp_path), "plan": plan, "config": to_toml(load().config)})
+    with pytest.raises(ZeroDivisionError):
+        main(None, context)  # type: ignore[arg-type]
+    assert "ZeroDivisionError" in (tmp_path / "error.log").read_text()
+    assert precious.read_text() == "mine"
+
+
+@pytest.mark.parametrize("content", ["{", "[]\n", '{"round": "x"}\n', "[" * 100_000 + "\n"])
+def test_a_log_of_messages_that_is_damaged_is_one_sentence(tmp_path: Path, content: str) -> None:
+    (tmp_path / LOG).write_text('{"round": 1}\n' + content)
+    if content.endswith("\n"):
+        with pytest.raises(HeteroSelectError, match=r"flower\.jsonl is damaged"):
+            cut(tmp_path / LOG, 1)
+    else:  # a line that was torn by a kill
+        cut(tmp_path / LOG, 1)
+        assert (tmp_path / LOG).read_text() == '{"round": 1}\n'

@@ -4,7 +4,6 @@ Server and nodes prepare the same experiment from the same text, so that client 
 i of n is home to the clients i, i + n, i + 2n, ….
 """
 
-import json
 import os
 import tomllib
 import traceback
@@ -18,7 +17,7 @@ from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import longest_log, opened, parse_json, write_whole
 from heteroselect.flat import FlatModel
 from heteroselect.flower.engine import FlowerEngine
 from heteroselect.flower.owners import Owners
@@ -88,7 +87,7 @@ def main(grid: Grid, context: Context) -> None:
         raise
     except Exception as error:
         log = work / "error.log"
-        log.write_text(traceback.format_exc(), encoding="utf-8")
+        write_whole(log, traceback.format_exc().encode())
         write_whole(
             work / ERROR, f"flower: the ServerApp failed ({type(error).__name__}: {error}); see {log}.".encode()
         )
@@ -145,6 +144,11 @@ def identified(experiment: Experiment, path: Path) -> Fingerprint | None:
 
 def cut(log: Path, rounds: int) -> None:
     """Cut the log as the rounds are cut: what came after the last checkpoint has not happened."""
-    if log.exists():
-        lines = [line for line in log.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        write_whole(log, "".join(line for line in lines if json.loads(line)["round"] <= rounds).encode())
+    try:
+        with opened(log, longest_log()) as file:
+            lines = [line for line in file.read().splitlines(keepends=True) if line.endswith(b"\n")]
+        write_whole(log, b"".join(line for line in lines if parse_json(line)["round"] <= rounds))
+    except FileNotFoundError:
+        return
+    except (ValueError, KeyError, TypeError) as error:
+        raise HeteroSelectError(f"{LOG}: {log} is damaged ({error}).") from error

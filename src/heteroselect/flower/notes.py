@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from heteroselect.files import appending
 from heteroselect.messages import Upload
 from heteroselect.world import Event
 
@@ -47,6 +48,6 @@ class Notes:
         """Round `number` is over; None: nobody was ordered anything in it."""
         if self.log is not None and number is not None:
             line = {"round": number, "payloads": self._payloads, "decode_seconds": self._decoding}
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**line, "troubles": self.troubles}) + "\n")
+            with appending(self.log) as file:
+                file.write((json.dumps({**line, "troubles": self.troubles}) + "\n").encode())
         self.troubles, self._payloads, self._decoding = [], {}, {}

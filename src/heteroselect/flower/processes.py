@@ -26,7 +26,7 @@ from typing import Any
 import tomli_w
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_json, sweep, write_whole
+from heteroselect.files import appending, read_json, sweep, write_whole
 from heteroselect.flower import guard
 from heteroselect.flower.guard import MARK, end, left
 from heteroselect.flower.plan import ERROR, PID
@@ -168,7 +168,7 @@ class Flower:
 
     def start(self, name: str, command: Sequence[str], more: Mapping[str, str] | None = None) -> None:
         self.offsets[name] = len(self._log(name))
-        with (self.work / f"{name}.log").open("ab") as log:
+        with appending(self.work / f"{name}.log") as log:
             self.running[name] = subprocess.Popen(
                 command,
                 env={**self._environment(), **(more or {})},
