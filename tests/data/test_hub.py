@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from heteroselect.data.examples import Columns
 from heteroselect.data.partition import dirichlet, shards
 from heteroselect.data.sources import load
 from heteroselect.errors import HeteroSelectError
+from run_folders import PowerError, stop
 
 COLUMNS = Columns(owner="writer", natural=True)
 TABLE: dict[str, list[Any]] = {
@@ -98,6 +100,33 @@ def test_a_run_on_it(saved: str):
     small = {"selected": 2, "rounds": 2, "method": {"train": {"steps": 2, "batch": 4}}}
     found = heteroselect.run(small, settings={**settings, "data.unseen_fraction": 0.2}, threads=1)
     assert (len(found.summary["owners"]), found.summary["unseen_owners"]) == (4, 1)
+
+
+def test_a_folder_does_not_get_to_download(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A stranger's settings name a data set of the hub; nothing is asked of the hub before the person has named it."""
+    asked: list[str] = []
+
+    class Split(dict):
+        column_names = ("x", "label")
+
+    def load_dataset(place: str) -> Any:
+        asked.append(place)
+        return {"train": Split(x=TABLE["x"], label=TABLE["label"])}
+
+    module = SimpleNamespace(load_dataset=load_dataset, load_from_disk=None)
+    monkeypatch.setitem(sys.modules, "datasets", module)
+    settings = {"data.name": "hf:some/one", "data.partition": "iid", "clients": 4, "selected": 2, "rounds": 4}
+    small = {**settings, "method.train.steps": 2, "method.train.batch": 4, "simulate.checkpoint_rounds": 1}
+    with pytest.raises(PowerError):
+        heteroselect.run({}, method="fedavg", settings=small, out=tmp_path / "run", watch=stop, threads=1)
+    assert asked == ["some/one"]
+    with pytest.raises(HeteroSelectError, match=r"would download hf:some/one; name it again, settings"):
+        heteroselect.resume(tmp_path / "run")
+    with pytest.raises(HeteroSelectError, match=r"data\.name: hf:some/one → hf:another"):
+        heteroselect.resume(tmp_path / "run", settings={"data.name": "hf:another"})
+    assert asked == ["some/one"]
+    assert heteroselect.resume(tmp_path / "run", settings={"data.name": "hf:some/one"}).status == "finished"
+    assert asked == ["some/one"] * 2
 
 
 def test_natural_clients_are_those_of_flower_datasets(saved: str, datasets: Any, partitioners: Any):

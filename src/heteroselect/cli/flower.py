@@ -84,14 +84,19 @@ def resume(
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits. Code is loaded from the files that are
     named here and from no others, and they must be those of the run."""
-    from heteroselect.runs.api import refuse_another_method, refuse_changes, refuse_other_versions
+    from heteroselect.runs.api import (
+        refuse_another_method,
+        refuse_changes,
+        refuse_other_versions,
+        refuse_unnamed_download,
+    )
     from heteroselect.runs.ended import read_settings
 
     require_flower()
     changes = options.changes_of(set_)
     refuse_changes(changes)
     named = flatten(changes).items()
-    parts = {key: _whole(str(place)) if key in FILES else _whole_code(str(place)) for key, place in named}
+    parts = {key: _whole(place) if key in (*FILES, "data.name") else _whole_code(str(place)) for key, place in named}
     plan = Plan.read(folder)
     if plan.mode == "cluster":
         raise HeteroSelectError(
@@ -107,6 +112,7 @@ def resume(
     else:
         config = plan.load(folder / CONFIG).config
         refuse_another_method(folder, config.method)
+        refuse_unnamed_download(folder, config, changes)
     if plan.nodes > config.clients:
         raise HeteroSelectError(f"flower resume: {folder} names {plan.nodes} nodes for {config.clients} clients.")
     _supervise(folder, config, plan, as_json=as_json, quiet=quiet)

@@ -75,7 +75,7 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
 
 
 def own_files(config: "Config") -> Iterator[str]:
-    """The options that name a user's own files again."""
+    """The options that name a user's own files, and a download, again."""
     from heteroselect.settings import own
 
     if "source" in config.method:
@@ -83,3 +83,5 @@ def own_files(config: "Config") -> Iterator[str]:
     for role, table in config.method.items():
         if isinstance(table, dict) and own.is_path(str(table["kind"])):
             yield f"--set method.{role}.kind={table['kind']}"
+    if config.data.name.startswith("hf:"):
+        yield f"--set data.name={config.data.name}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from heteroselect.data.hub import HUB
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml, write_whole
 from heteroselect.loggers import logging, openers
@@ -116,6 +117,8 @@ def resume(
             return ended
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
+    if own.get("data") is None:
+        refuse_unnamed_download(path, loaded.config, settings or {})
     device = choose_device(device or (then.versions.get("device") if then else None))
     threads = choose_threads(threads, device)
     stage("setting up: data and model")
@@ -230,13 +233,25 @@ def refuse_other_versions(path: Path) -> None:
 
 
 def refuse_changes(settings: Mapping[str, Any]) -> None:
-    """Only files may be named when a run goes on: those of a user's own parts, and where those of its world lie now."""
+    """Only places may be named when a run goes on: of a user's own parts, of the files of its world, of a download."""
     for key, value in flatten(settings).items():
-        if key not in FILES and not (key.startswith("method.") and key.endswith(".kind") and is_path(str(value))):
+        code = key.startswith("method.") and key.endswith(".kind") and is_path(str(value))
+        if key not in FILES and not code and not (key == "data.name" and str(value).startswith(HUB)):
             raise HeteroSelectError(
-                f"{key}: a run that goes on keeps its settings; allowed are only method.ROLE.kind=FILE.py:NAME and the "
-                f"place of a file ({', '.join(FILES)})."
+                f"{key}: a run that goes on keeps its settings; allowed are only method.ROLE.kind=FILE.py:NAME, the "
+                f"place of a file ({', '.join(FILES)}) and data.name={HUB}NAME."
             )
+
+
+def refuse_unnamed_download(path: Path, config: Config, settings: Mapping[str, Any]) -> None:
+    """A folder does not get to download: what comes from the hub has no checksum before it is here."""
+    name = config.data.name
+    there = Path(name.removeprefix(HUB)).expanduser().is_dir()
+    if name.startswith(HUB) and not there and "data.name" not in flatten(settings):
+        raise HeteroSelectError(
+            f"data.name: the run in {path} would download {name}; name it again, --set data.name={name} "
+            "(in Python, settings=…)."
+        )
 
 
 def settings_of(
