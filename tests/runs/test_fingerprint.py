@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+import re
 import shutil
 import threading
 from dataclasses import dataclass, field, replace
@@ -156,6 +157,49 @@ def test_a_run_does_not_go_on_as_another_and_says_what_differs(broken, changes, 
     assert heteroselect.resume(broken, **MINE).status == "finished"
 
 
+@pytest.mark.parametrize("name", ["heteroselect", "torch", "scipy", "zstandard", "constriction"])
+def test_a_run_of_other_versions_does_not_go_on(broken, name):
+    then = Fingerprint.read(broken)
+    now = then.versions[name]
+    rewrite(broken, replace(then, versions={**then.versions, name: "0.0.1"}))
+    with pytest.raises(HeteroSelectError, match=rf"is of another experiment \({name}: 0\.0\.1 → {re.escape(now)}\)"):
+        heteroselect.resume(broken, **MINE)
+
+
+def test_a_version_that_was_not_noted_then_is_no_difference(broken, tmp_path):
+    """As earlier versions wrote it; its seeds and those of today are one group of a report."""
+    then = Fingerprint.read(broken)
+    few = {key: value for key, value in then.versions.items() if key not in ("scipy", "zstandard", "constriction")}
+    assert len(few) == len(then.versions) - 3
+    rewrite(broken, replace(then, versions=few))
+    assert heteroselect.resume(broken, **MINE).status == "finished"
+    assert set(Fingerprint.read(broken).versions) == set(few)
+    play(tmp_path / "today", settings={"seed": 7})
+    assert [group.seeds for group in compare([tmp_path]).groups] == ["7, 42"]
+
+
+def test_a_module_of_other_weights_is_another_model(tmp_path):
+    modules = [network(), network()]
+    with pytest.raises(PowerError):
+        play(tmp_path / "run", model=modules[0], watch=stop)
+    with pytest.raises(HeteroSelectError, match=r"is of another experiment \(model: "):
+        heteroselect.resume(tmp_path / "run", **{**MINE, "model": modules[1]})
+    assert heteroselect.resume(tmp_path / "run", **{**MINE, "model": modules[0]}).status == "finished"
+
+
+def test_what_has_no_digest_is_said_when_a_run_goes_on(tmp_path):
+    lock, said = threading.Lock(), []
+
+    def loss(outputs, targets):
+        with lock:
+            return nn.functional.cross_entropy(outputs, targets)
+
+    with pytest.raises(PowerError):
+        play(tmp_path / "run", loss=loss, watch=stop)
+    assert heteroselect.resume(tmp_path / "run", **MINE, loss=loss, warn=said.append).status == "finished"
+    assert [text.startswith("of loss there is no digest") for text in said] == [True]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "named"),
     [
@@ -232,7 +276,7 @@ def _reopened(folder: Path) -> Path:
 
 def test_more_rounds_are_asked_for_and_the_schedules_are_named(broken, tmp_path):
     said: list[str] = []
-    with pytest.raises(HeteroSelectError, match="--rounds: allowed are more than the 4"):
+    with pytest.raises(HeteroSelectError, match=r"^rounds: allowed are more than the 4"):
         heteroselect.resume(broken, rounds=4, **MINE)
     result = heteroselect.resume(broken, rounds=6, warn=said.append, **MINE)
     assert (result.rounds_run, result.config.rounds) == (6, 6)
@@ -325,7 +369,20 @@ def aged(folder: Path) -> None:
     gone = ("method.average.", "method.server.rate", "world.attack.")
     settings = {key: value for key, value in then.settings.items() if not key.startswith(gone)}
     parts = {name: digest for name, digest in then.parts.items() if name != "method.average"}
-    replace(then, settings=settings, parts={**parts, "method.server": "0" * 32}).write(folder)
+    rewrite(folder, replace(then, settings=settings, parts={**parts, "method.server": "0" * 32}))
+
+
+def rewrite(folder: Path, fingerprint: Fingerprint) -> None:
+    """Make this the fingerprint that the run in a folder was begun with."""
+    fingerprint.write(folder)
+    if (folder / "summary.json").exists():
+        summary = {**read_summary(folder), "fingerprint": fingerprint.sha256}
+        (folder / "summary.json").write_text(json.dumps(summary))
+    for manifest in (folder / "checkpoint").glob("manifest-*"):
+        content = json.loads(json.loads(manifest.read_text())["content"])
+        content["facts"]["fingerprint"] = fingerprint.sha256
+        text = json.dumps(content)
+        manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": text}))
 
 
 def test_a_setting_or_a_role_that_is_newer_than_a_run_does_not_make_it_another(points):
@@ -349,11 +406,6 @@ def test_a_run_that_was_broken_off_before_there_was_a_setting_goes_on_to_the_sam
     with pytest.raises(PowerError):
         play(tmp_path / "run", watch=stop, **plain)
     aged(tmp_path / "run")
-    for manifest in (tmp_path / "run" / "checkpoint").glob("manifest-*"):  # it noted the digest of that fingerprint
-        content = json.loads(json.loads(manifest.read_text())["content"])
-        content["facts"]["fingerprint"] = Fingerprint.read(tmp_path / "run").sha256
-        text = json.dumps(content)
-        manifest.write_text(json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": text}))
     resumed = heteroselect.resume(tmp_path / "run", **OWN)
     assert resumed.model_sha256 == play(tmp_path / "whole", **plain).model_sha256
 
@@ -361,7 +413,7 @@ def test_a_run_that_was_broken_off_before_there_was_a_setting_goes_on_to_the_sam
 def renumbered(folder: Path) -> None:
     """Make the run in a folder one of another NumPy."""
     then = Fingerprint.read(folder)
-    replace(then, versions={**then.versions, "numpy": "1.0"}).write(folder)
+    rewrite(folder, replace(then, versions={**then.versions, "numpy": "1.0"}))
 
 
 def test_a_study_that_has_finished_is_told_whatever_is_installed_now(points):

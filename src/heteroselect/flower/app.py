@@ -138,7 +138,7 @@ def identified(experiment: Experiment, path: Path) -> Fingerprint | None:
         with for_people(path):
             now.write(path)
         return now
-    refuse_another(path, then, now)
+    refuse_another(path, then, now, print)
     return then
 
 

@@ -12,7 +12,7 @@ from heteroselect.files import read_toml
 from heteroselect.measure import ACCURACY, Measure
 from heteroselect.report.beside import beside
 from heteroselect.runs.checked import CheckedLine, CheckedSettings, CheckedSummary
-from heteroselect.runs.fingerprint import Fingerprint, completed, deciding, refuse_edited
+from heteroselect.runs.fingerprint import NEWER, Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 from heteroselect.settings import PaperRow
 
@@ -181,7 +181,7 @@ def _experiment(run: Run) -> dict[str, Any]:
         return settings
     return settings | {
         **{f"{name} (digest)": digest[:8] for name, digest in run.fingerprint.parts.items()},
-        **{f"{name} (version)": version for name, version in run.fingerprint.versions.items()},
+        **{f"{name} (version)": number for name, number in run.fingerprint.versions.items() if name not in NEWER},
         **{f"rounds (from round {one['after'] + 1})": one["to"] for one in run.fingerprint.extended},
     }
 

@@ -124,7 +124,7 @@ def resume(
     stage("setting up: data and model")
     experiment = prepare(loaded, device=device, identify=then is not None, **own)
     if then is not None:
-        refuse_another(path, then, fingerprint(experiment, device))
+        refuse_another(path, then, fingerprint(experiment, device), warn or _warn)
     with locked(path):
         refuse_links(path)
         if finished(path):  # by another process, while this one made itself ready

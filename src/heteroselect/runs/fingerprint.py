@@ -25,6 +25,8 @@ from heteroselect.settings.schema import Config
 
 UNKNOWN, FORMAT = "unknown", 1
 _SHOWN, _MOST = 6, 100  # differences that a sentence names, and how often a run can be given more rounds
+NEWER = ("scipy", "zstandard", "constriction")
+"""Packages whose versions not every run has noted; they move what a part decides, or the bytes of an upload."""
 FILES = ("world.table", "world.trace", "world.availability.file")
 """Settings that say where a file lies; the digest of the file decides the run, and not its place."""
 _FOLLOWS = {
@@ -94,7 +96,9 @@ class Fingerprint:
         for name, old, new in (*_unequal(self.parts, now.parts), *_unequal(self.drawn, now.drawn)):
             if not any(key.startswith(_FOLLOWS.get(name, (f"{name}.",))) for key in keys):
                 found.append(f"{name}: {str(old)[:8]} → {str(new)[:8]}")
-        return found + [f"{name}: {old} → {new}" for name, old, new in _unequal(self.versions, now.versions)]
+        both = self.versions.keys() & now.versions.keys()  # a version that was not noted then is no difference
+        versions = [(name, old, new) for name, old, new in _unequal(self.versions, now.versions) if name in both]
+        return found + [f"{name}: {old} → {new}" for name, old, new in versions]
 
     def _refuse_wrong_kinds(self) -> None:
         """What was read may be anybody's, with a checksum that is right."""

@@ -2,8 +2,9 @@
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -16,7 +17,7 @@ from heteroselect.evaluate import Metric, accuracy
 from heteroselect.method import Method, kind_of
 from heteroselect.runs.digest import LENGTH, digest_of
 from heteroselect.runs.experiment import Experiment, source_of
-from heteroselect.runs.fingerprint import UNKNOWN, Fingerprint, deciding, listed
+from heteroselect.runs.fingerprint import NEWER, UNKNOWN, Fingerprint, deciding, listed
 from heteroselect.runs.worlds import digests_of
 from heteroselect.settings.config import Loaded
 from heteroselect.settings.schema import WorldSettings
@@ -61,7 +62,8 @@ def _told(metric: Metric) -> Any:
 def _versions(device: str) -> dict[str, str]:
     python = ".".join(platform.python_version_tuple()[:2])
     numbers = {"heteroselect": __version__, "torch": str(torch.__version__), "numpy": np.__version__}
-    return {**numbers, "python": python, "device": device}
+    others = {name: version(name) for name in NEWER}
+    return {**numbers, "python": python, "device": device, **others}
 
 
 def planned(loaded: Loaded, device: str, known: dict[Any, str | None]) -> Fingerprint:
@@ -95,12 +97,16 @@ def unlike(path: Path, plan: Fingerprint, *, versions: bool = True) -> list[str]
     return found + unknown + more
 
 
-def refuse_another(path: Path, then: Fingerprint | None, now: Fingerprint) -> None:
-    """A run goes on only as what it is."""
-    if then is not None and (found := then.differences(replace(now, extended=then.extended))):
+def refuse_another(path: Path, then: Fingerprint | None, now: Fingerprint, warn: Callable[[str], None]) -> None:
+    """A run goes on only as what it is; `warn` is told of what has no digest by which that could be said."""
+    if then is None:
+        return
+    if found := then.differences(replace(now, extended=then.extended)):
         raise HeteroSelectError(
             f"resume: the run in {path} is of another experiment ({listed(found)}); allowed is what it was begun with."
         )
+    if unknown := [name for name, digest in {**then.parts, **then.drawn}.items() if digest == UNKNOWN]:
+        warn(f"of {', '.join(unknown)} there is no digest: nobody can say whether the run goes on with the same")
 
 
 def horizon(method: Method) -> list[str]:
