@@ -84,13 +84,9 @@ def resume(
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits. Code is loaded from the files that are
     named here and from no others, and they must be those of the run."""
-    from heteroselect.runs.api import (
-        refuse_another_method,
-        refuse_changes,
-        refuse_other_versions,
-        refuse_unnamed_download,
-    )
+    from heteroselect.runs.api import refuse_another_method, refuse_other_versions
     from heteroselect.runs.ended import read_settings
+    from heteroselect.runs.named import refuse_changes, refuse_unnamed_download
 
     require_flower()
     changes = options.changes_of(set_)
@@ -199,6 +195,8 @@ def _config(
         changes["selected"] = max(1, min(usual, int(changes["clients"])))
     loaded = load(preset, method=method, changes=changes)
     refuse_steps(loaded.method)
+    if loaded.config.simulate.checkpoint_dir:
+        raise HeteroSelectError("simulate.checkpoint_dir: allowed on Flower is the run's own folder, an empty one.")
     for text in loaded.brought:
         say(text)
     return loaded.config, own

@@ -75,7 +75,7 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
 
 
 def own_files(config: "Config") -> Iterator[str]:
-    """The options that name a user's own files, and a download, again."""
+    """The options that name again what a folder is not believed in: code, a download, and another place."""
     from heteroselect.settings import own
 
     if "source" in config.method:
@@ -85,3 +85,5 @@ def own_files(config: "Config") -> Iterator[str]:
             yield f"--set method.{role}.kind={table['kind']}"
     if config.data.name.startswith("hf:"):
         yield f"--set data.name={config.data.name}"
+    if config.simulate.checkpoint_dir:
+        yield f"--set simulate.checkpoint_dir={config.simulate.checkpoint_dir}"

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from heteroselect.data.hub import HUB
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml, write_whole
 from heteroselect.loggers import logging, openers
@@ -19,7 +18,7 @@ from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.ended import read_ended
 from heteroselect.runs.experiment import Experiment, prepare
-from heteroselect.runs.fingerprint import FILES, Fingerprint, refuse_edited
+from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import (
     CONFIG,
     FINGERPRINT,
@@ -35,7 +34,14 @@ from heteroselect.runs.folder import (
 )
 from heteroselect.runs.identity import fingerprint, horizon, refuse_another
 from heteroselect.runs.loop import play
-from heteroselect.runs.progress import STORE, find_latest
+from heteroselect.runs.named import (
+    CHECKPOINT_DIR,
+    elsewhere,
+    refuse_changes,
+    refuse_unnamed_download,
+    refuse_unnamed_place,
+)
+from heteroselect.runs.progress import STORE, Progress, find_latest
 from heteroselect.runs.result import Line, Result
 from heteroselect.runs.store import clear
 from heteroselect.settings import Config
@@ -75,10 +81,17 @@ def run_loaded(
         return play(experiment, None, threads=threads, device=device, watch=watch)
     name, mine = f"{Path(experiment.federation.name).stem}-{experiment.method.name}", fingerprint(experiment, device)
     place = out(name) if callable(out) else Path(out)
-    with made(place):  # before anything is written: two runs may have been given one place
+    # made and locked before anything is written: two runs may have been given one place
+    with made(place), elsewhere(loaded.config.simulate.checkpoint_dir, mine) as other:
+        if other is not None and any(other.iterdir()):
+            raise HeteroSelectError(
+                f"{CHECKPOINT_DIR}: {other} holds checkpoints of such a run; allowed is to go on with that."
+            )
         folder = RunFolder.create(place, to_toml(experiment.config), mine)
         with logging(loggers, place.name, place, warn or _warn) as logged:
-            return play(experiment, folder, threads=threads, device=device, watch=_both(logged, watch))
+            begun = Progress.start(experiment, place), Checkpoints(place, other)
+            told = _both(logged, watch)
+            return play(experiment, folder, threads=threads, device=device, watch=told, found=begun)
 
 
 def resume(
@@ -112,11 +125,14 @@ def resume(
         then = _with_rounds(path, then, rounds)
     refuse_edited(path, then, loaded.config.model_dump())
     if finished(path):
-        ended = _read(path, loaded.config)
+        named = loaded.config.simulate.checkpoint_dir if CHECKPOINT_DIR in flatten(settings or {}) else ""
+        with elsewhere(named, then) as other:
+            ended = _read(path, loaded.config, other)
         with logging(loggers, path.name, path, warn or _warn, ended.rounds):
             return ended
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
+    refuse_unnamed_place(path, loaded.config, settings or {})
     if own.get("data") is None:
         refuse_unnamed_download(path, loaded.config, settings or {})
     device = choose_device(device or (then.versions.get("device") if then else None))
@@ -125,11 +141,11 @@ def resume(
     experiment = prepare(loaded, device=device, identify=then is not None, **own)
     if then is not None:
         refuse_another(path, then, fingerprint(experiment, device), warn or _warn)
-    with locked(path):
+    with locked(path), elsewhere(loaded.config.simulate.checkpoint_dir, then) as other:
         refuse_links(path)
         if finished(path):  # by another process, while this one made itself ready
-            return _read(path, loaded.config)
-        found = find_latest(experiment, path, warn or _warn, then)
+            return _read(path, loaded.config, other)
+        found = find_latest(experiment, path, warn or _warn, then, other)
         if then is not None and rounds is not None:
             then = _extend(path, then, len(found[0].lines), experiment, warn or _warn)
         opened = RunFolder.reopen(path, len(found[0].lines), then)
@@ -181,11 +197,12 @@ def _extend(
     return then
 
 
-def _read(path: Path, config: Config) -> Result:
-    """A run that has come to its end, from its folder."""
-    if (path / CHECKPOINTS).exists() or (path / STORE).exists():  # a kill came between the end and the tidying up
+def _read(path: Path, config: Config, place: Path | None) -> Result:
+    """A run that has come to its end, from its folder; `place` is where else it may have had checkpoints."""
+    if place or (path / CHECKPOINTS).exists() or (path / STORE).exists():  # a kill came between end and tidying up
         refuse_links(path)
         Checkpoints(path).clear()
+        Checkpoints(path, place).clear()
         clear(path / STORE)
     return read_ended(path, config, "resume")
 
@@ -229,28 +246,6 @@ def refuse_other_versions(path: Path) -> None:
         raise HeteroSelectError(
             f"resume: the run in {path} was begun with {was}; allowed is format {VERSION}, which is that of "
             f"{__version__} (older runs can be shown and reported)."
-        )
-
-
-def refuse_changes(settings: Mapping[str, Any]) -> None:
-    """Only places may be named when a run goes on: of a user's own parts, of the files of its world, of a download."""
-    for key, value in flatten(settings).items():
-        code = key.startswith("method.") and key.endswith(".kind") and is_path(str(value))
-        if key not in FILES and not code and not (key == "data.name" and str(value).startswith(HUB)):
-            raise HeteroSelectError(
-                f"{key}: a run that goes on keeps its settings; allowed are only method.ROLE.kind=FILE.py:NAME, the "
-                f"place of a file ({', '.join(FILES)}) and data.name={HUB}NAME."
-            )
-
-
-def refuse_unnamed_download(path: Path, config: Config, settings: Mapping[str, Any]) -> None:
-    """A folder does not get to download: what comes from the hub has no checksum before it is here."""
-    name = config.data.name
-    there = Path(name.removeprefix(HUB)).expanduser().is_dir()
-    if name.startswith(HUB) and not there and "data.name" not in flatten(settings):
-        raise HeteroSelectError(
-            f"data.name: the run in {path} would download {name}; name it again, --set data.name={name} "
-            "(in Python, settings=…)."
         )
 
 

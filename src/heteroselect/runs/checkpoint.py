@@ -47,10 +47,10 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of one run."""
+    """The checkpoints of one run: in its folder, or in a `place` that the user has named."""
 
-    def __init__(self, run: Path) -> None:
-        self.folder = run / FOLDER
+    def __init__(self, run: Path, place: Path | None = None) -> None:
+        self.run, self.folder = run, place or run / FOLDER
         self._clients: dict[int, str] = {}
         self._digests: dict[str, str] = {}
 
@@ -63,7 +63,7 @@ class Checkpoints:
         facts: Mapping[str, Any],
     ) -> None:
         """Write what has changed, then the manifest, then remove what no checkpoint needs any more."""
-        self.folder.mkdir(exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         if self.folder.is_symlink():
             raise HeteroSelectError(f"resume: {self.folder} is a link; allowed is a folder of the run itself.")
         for client in sorted(changed):

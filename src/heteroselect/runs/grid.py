@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from heteroselect.data.hub import HUB
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.method import Method
@@ -159,8 +160,7 @@ def play_cell(
     shared: dict[str, Any] = {"threads": threads, "device": device, "watch": watch}
     try:
         if (cell.path / CONFIG).is_file():
-            own_parts = {key: kind for key, kind in _kinds(cell.config).items() if own.is_path(kind)}
-            given = {"method": cell.file, "settings": own_parts, "warn": warn, **shared, **cell.own}
+            given = {"method": cell.file, "settings": _named(cell.config), "warn": warn, **shared, **cell.own}
             return str(resume(cell.path, **given).status)
         if cell.like is not None:
             rewrite(cell.like, cell.path, cell.config.world.charge)
@@ -168,6 +168,16 @@ def play_cell(
         return str(run_loaded(cell.loaded, out=cell.path, **shared, **cell.own).status)
     except Interrupted as stop:
         return str(stop.result.status)
+
+
+def _named(config: Config) -> dict[str, str]:
+    """What a run that goes on has to be told again, because its folder is not believed in it; here the plan says it."""
+    named = {key: kind for key, kind in _kinds(config).items() if own.is_path(kind)}
+    if config.data.name.startswith(HUB):
+        named["data.name"] = config.data.name
+    if config.simulate.checkpoint_dir:
+        named["simulate.checkpoint_dir"] = config.simulate.checkpoint_dir
+    return named
 
 
 def _kinds(config: Config) -> dict[str, str]:

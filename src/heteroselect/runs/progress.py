@@ -76,7 +76,7 @@ class Progress:
         if len(lines) < round:
             raise DamagedError(f"{len(lines)} of {round} rounds are left in the log")
         written = found.facts.get("rounds_sha256")
-        if written is not None and written != rounds_sha256(checkpoints.folder.parent, round):
+        if written is not None and written != rounds_sha256(checkpoints.run, round):
             raise DamagedError(f"the first {round} rounds in the log are not those that were played")
         if found.facts.get("origin") != self.origin:
             raise HeteroSelectError(
@@ -117,10 +117,14 @@ def _kept(experiment: Experiment, folder: Path | None) -> MutableMapping[int, Ke
 
 
 def find_latest(
-    experiment: Experiment, path: Path, warn: Callable[[str], None], fingerprint: Fingerprint | None = None
+    experiment: Experiment,
+    path: Path,
+    warn: Callable[[str], None],
+    fingerprint: Fingerprint | None = None,
+    place: Path | None = None,
 ) -> tuple[Progress, Checkpoints]:
     """The newest checkpoint that is whole, with a warning for each that is not; the start where there is none."""
-    checkpoints = Checkpoints(path)
+    checkpoints = Checkpoints(path, place)
     lines = list(takewhile(is_line, whole_rounds(path, experiment.config.last_round)))
     for round in checkpoints.rounds():
         progress = Progress.start(experiment, path)
@@ -132,7 +136,7 @@ def find_latest(
             checkpoints.forget(round)
         else:
             return progress, checkpoints
-    return Progress.start(experiment, path), Checkpoints(path)
+    return Progress.start(experiment, path), Checkpoints(path, place)
 
 
 class Pace:

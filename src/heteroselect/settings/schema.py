@@ -247,6 +247,8 @@ class SimulateSettings(Group):
     """wall time that may be lost to a crash: checkpoints are written this often; 0: after every round"""
     checkpoint_rounds: CountOrNone = 0
     """write a checkpoint after so many rounds instead; 0: by time"""
+    checkpoint_dir: str = ""
+    """a folder, as on another disk, in which a run has one for its checkpoints; empty: in the run's own folder"""
 
 
 class PaperRow(Group):
