@@ -13,6 +13,7 @@ import pytest
 import heteroselect
 from heteroselect.runs.folder import CONFIG, FINGERPRINT, MODEL, ROUNDS, SUMMARY
 from heteroselect.version import __version__
+from run_folders import PowerError, stop
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
@@ -236,3 +237,18 @@ def test_ctrl_c_leaves_a_valid_folder(here):
     assert summary["rounds_run"] == len(lines) < 100
     assert summary["final_accuracy"] == lines[-1]["accuracy"]
     assert (here / "cut" / MODEL).is_file()
+
+
+def test_resume_gives_a_run_more_rounds_and_says_what_that_does(call, here, quick):
+    settings = {"data.name": "points.npz", "clients": 12, "selected": 4, "rounds": 4, "method.train.steps": 2}
+    settings["simulate.checkpoint_rounds"] = 1
+    with pytest.raises(PowerError):
+        heteroselect.run("mnist", settings=settings, out="run", watch=stop)
+    code, _, err = call("resume", "run", "--rounds", 3)
+    assert code == 2
+    assert "--rounds: allowed are more than the 4" in err
+    code, out, err = call("resume", "run", "--rounds", 6, "--json")
+    assert code == 0
+    assert "from round 3 on the run goes by 6 rounds instead of 4, which changes the schedules of" in err
+    assert (json.loads(out)["rounds"], json.loads(out)["rounds_run"]) == (6, 6)
+    assert len((here / "run" / ROUNDS).read_text().splitlines()) == 6
