@@ -86,6 +86,24 @@ def test_methods_models_and_data_of_ones_own(tmp_path, monkeypatch):
         heteroselect.compare({}, ["fedavg", OWN], **given, **own(seed=1))
 
 
+def test_a_comparison_is_given_more_methods_and_seeds_and_loses_none(tmp_path):
+    given = {"settings": {"selected": 2, "rounds": 2}, "out": tmp_path / "mine", **own()}
+    first = heteroselect.compare({}, ["fedavg"], seeds=[1], **given)
+    before = {path: path.read_bytes() for path in (tmp_path / "mine" / "fedavg").rglob("*") if path.is_file()}
+    more = heteroselect.compare({}, ["fedavg", OWN], seeds=[1, 2], **given)
+    assert {path: path.read_bytes() for path in before} == before, "what was there is not run again"
+    assert more.summaries[0]["model_sha256"] == first.summaries[0]["model_sha256"]
+    kept = {path: path.read_bytes() for path in (tmp_path / "mine").glob("compare.*")}
+    runs = json.loads(kept[tmp_path / "mine" / "compare.json"])["runs"]
+    assert {(run["row"], run["seed"]) for run in runs} == {
+        (row, seed) for row in ("fedavg", "newest") for seed in (1, 2)
+    }
+    assert all(name in kept[tmp_path / "mine" / "compare.md"].decode() for name in ("fedavg", "newest"))
+    with pytest.raises(HeteroSelectError, match="holds a comparison of fedavg, newest with the seeds 1, 2"):
+        heteroselect.compare({}, [OWN], seeds=[1, 2], **given)
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
 def test_a_comparison_shows_itself(monkeypatch):
     found = heteroselect.compare("mnist", ["fedavg", "fedcg"], seeds=[1, 2], rounds=2, settings=SMALL)
     page = found._repr_html_()
