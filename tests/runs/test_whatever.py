@@ -195,6 +195,19 @@ def test_a_model_of_another_run_is_not_taken(folder: Path) -> None:
     assert heteroselect.read(folder).status == "finished"
 
 
+@pytest.mark.parametrize("name", ["flower", "memory", "checkpoint"])
+def test_a_link_in_a_finished_run_on_flower_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
+    """What is removed of a run that has finished lies in its folder."""
+    pytest.importorskip("flwr", reason="Flower is not installed")
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    for file in ("superlink.db", "processes.json", "thesis.txt"):
+        (precious / file).write_text("mine")
+    (folder / name).symlink_to(precious)
+    assert f"{name} is a link" in said(COMMANDS["flower"], folder)
+    assert [file.read_text() for file in precious.iterdir()] == ["mine"] * 3
+
+
 def test_a_line_that_no_run_writes_is_played_again(finished: Path, tmp_path: Path) -> None:
     """Its digest in the checkpoint is right."""
     name, out = str(finished.parent / "points.npz"), tmp_path / "run"
