@@ -109,6 +109,7 @@ def resume(
         config = plan.load(folder / CONFIG).config
         refuse_another_method(folder, config.method)
         refuse_unnamed_download(folder, config, changes)
+        _refuse_elsewhere(config)
     if plan.nodes > config.clients:
         raise HeteroSelectError(f"flower resume: {folder} names {plan.nodes} nodes for {config.clients} clients.")
     _supervise(folder, config, plan, as_json=as_json, quiet=quiet)
@@ -195,11 +196,15 @@ def _config(
         changes["selected"] = max(1, min(usual, int(changes["clients"])))
     loaded = load(preset, method=method, changes=changes)
     refuse_steps(loaded.method)
-    if loaded.config.simulate.checkpoint_dir:
-        raise HeteroSelectError("simulate.checkpoint_dir: allowed on Flower is the run's own folder, an empty one.")
+    _refuse_elsewhere(loaded.config)
     for text in loaded.brought:
         say(text)
     return loaded.config, own
+
+
+def _refuse_elsewhere(config: Config) -> None:
+    if config.simulate.checkpoint_dir:
+        raise HeteroSelectError("simulate.checkpoint_dir: allowed on Flower is an empty one, the run's own folder.")
 
 
 def _whole(name: Any) -> Any:
