@@ -18,6 +18,7 @@ from heteroselect.runs import trials
 from heteroselect.runs import tune as tuning
 from heteroselect.runs.folder import read_summary
 from heteroselect.select import Everybody
+from scripts import script
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
@@ -114,6 +115,17 @@ def test_the_best_third_goes_on_and_the_default_always() -> None:
     assert (trials.rung(100), trials.rung(2), trials.rung(5)) == (25, 1, 2)
 
 
+def test_the_study_tunes_by_what_its_comparison_ranks_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script("studies/compare_methods.py")  # whose methods and seeds it takes
+    study, played = script("studies/tune_methods.py"), []
+    monkeypatch.setattr(study, "play", lambda *words: played.append(words))
+    monkeypatch.setattr(study.shutil, "copy", lambda *_: None)
+    study.main(tmp_path / "tuned", tmp_path / "compared", tmp_path / "kept")
+    tune, compare = played
+    assert tune[tune.index("--by") + 1] == "final"
+    assert tune[tune.index("--methods") + 1] == compare[compare.index("--methods") + 1]
+
+
 def data(path: Path, *, garbage: bool = False) -> Path:
     """Three classes of points, with a test part whose labels are right or nonsense."""
     rng = np.random.default_rng(0)
@@ -160,6 +172,7 @@ def test_every_method_has_the_same_trials_and_a_file(tuned: Path) -> None:
         assert ended.count("interrupted") in (2, 4), "one trial or two were stopped, with both seeds"
         assert read_summary(tuned / "trials" / name / "trial-00" / "seed-101")["evaluated_on"] == "validation"
     page = (tuned / "tune.html").read_text()
+    assert "<header><h1>Equal tuning</h1><p>Tuned by accuracy at the bytes that clients send with the first" in page
     assert "fedprox" in page
     assert "The clock (everything)" in page
     assert "default" in page

@@ -72,7 +72,7 @@ def render(found: Sequence[Found], by: str, command: str) -> str:
         )
         sections.append(section(one.contest.name, f"Ranges: {ranges}.", _trials(one, by)))
     clock = clock_sentence(trial.cells[0].config.world.charge for one in found for trial in one.contest.trials)
-    return page("Equal tuning", f"{LEAD} {clock}", sections, command)
+    return page("Equal tuning", f"Tuned by {NAMES[by]}. {LEAD} {clock}", sections, command)
 
 
 def _trials(one: Found, by: str) -> str:
