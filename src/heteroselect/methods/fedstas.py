@@ -1,7 +1,6 @@
 """FedSTaS: strata of clients with alike updates, more clients from large and diverse ones, long updates rather than short.
 
-Clients never selected come first, in the place of a round in which all send a gradient. Left out: the sampling of
-examples at the clients under local differential privacy, and the squeezing of gradients, as uploads are there anyway.
+Strata are made of the last uploads. Clients never selected come first.
 """
 
 from heteroselect.aggregate import ByShare
@@ -13,4 +12,5 @@ ENTRY = Entry(
     Method("fedstas", select=FedSTaS(), weigh=ByShare()),
     summary="strata of clients with alike updates, more clients from large and diverse ones",
     paper='Slessor, Kong, Tang, Than, Kong, "FedSTaS: Client stratification and client level sampling for efficient federated learning", 2024',
+    leaves_out="a round in which all send a gradient; the sampling of examples at the clients under local differential privacy; and the squeezing of gradients, as uploads are there anyway",
 )

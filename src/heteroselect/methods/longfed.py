@@ -1,6 +1,6 @@
 """LongFed: cohorts that stand for everybody, while similar clients take part similarly often.
 
-Reconstructed from the abstract (arXiv 2405.13584). Left out: what of the authors' rule is not in the abstract.
+Reconstructed from the abstract (arXiv 2405.13584).
 """
 
 from heteroselect.method import Method
@@ -11,5 +11,6 @@ ENTRY = Entry(
     Method("longfed", select=LongFed()),
     summary="cohorts that stand for everybody, while similar clients take part similarly often",
     paper='Li, Miao, Zhao, Zhou, Zhao, Ji, Zhou, Liu, "Emulating full participation: An effective and fair client selection strategy for federated learning", 2024',
+    leaves_out="what of the authors' rule is not in the abstract",
     reconstruction=True,
 )

@@ -1,7 +1,6 @@
 """OPWA: a coordinate that few clients sent is averaged over those, not over all.
 
-Reconstructed from the abstract (arXiv 2408.14736), of which it is one half. Left out: the other half, BCRS, which gives
-every client the density with which it is done when the slowest is, and weights that follow these densities.
+Reconstructed from the abstract (arXiv 2408.14736), of which it is one half.
 """
 
 from heteroselect.aggregate import Overlap
@@ -14,5 +13,6 @@ ENTRY = Entry(
     Method("opwa", allocate=UniformShare(average=0.1), compress=TopK(), aggregate=Overlap()),
     summary="a coordinate that few clients sent is averaged over those, not over all",
     paper='Tang, Huang, Yan, Wang, Tang, Shi, Zhou, Chu, "Bandwidth-aware and overlap-weighted compression for communication-efficient federated learning", ICPP 2024',
+    leaves_out="the other half of its paper, BCRS: for every client the density with which it is done when the slowest is, and weights that follow these densities",
     reconstruction=True,
 )

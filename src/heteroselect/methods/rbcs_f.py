@@ -1,7 +1,6 @@
 """RBCS-F: fast cohorts, with a rate of participation that everybody is guaranteed.
 
-V weighs seconds against turns and depends on the world; the authors have 10 to 500 in theirs. Left out: nothing of the
-rule; β is given as a part of m/K instead of as a number.
+V weighs seconds against turns and depends on the world; the authors have 10 to 500 in theirs.
 """
 
 from heteroselect.method import Method
@@ -12,4 +11,5 @@ ENTRY = Entry(
     Method("rbcs-f", select=RBCSF()),
     summary="fast cohorts, with a rate of participation that everybody is guaranteed",
     paper='Huang, Lin, Wu, He, Li, Zomaya, "An efficiency-boosting client selection scheme for federated learning with fairness guarantee", IEEE TPDS 2021',
+    leaves_out="β as a number: it is given as a part of m/K",
 )
