@@ -67,6 +67,7 @@ def test_one_method_with_its_paper_its_gaps_and_its_parts(call):
     assert re.search(r"select +oort\n", shown)  # with the defaults of its kind
     assert re.search(r"select +oort +explore=0.9 .*penalty=2.0", call("methods", "oort", "--all")[1])
     assert "the rule is a reconstruction" in call("methods", "fedcg")[1]
+    assert '"Robust and communication-efficient federated learning from non-i.i.d. data"' in call("methods", "stc")[1]
     shown = call("methods", "heteroselect-as-run")[1]
     assert "sets data.variant = authors" in shown
     assert re.search(r"rate +score\n", shown)
