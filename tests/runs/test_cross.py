@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.runs import cross as crosses
+from heteroselect.runs import cross_table as tables
 from heteroselect.runs import grid as grids
 from heteroselect.runs.folder import read_rounds, read_summary
 
@@ -120,7 +121,7 @@ def test_one_method_is_crossed(tmp_path: Path) -> None:
 
 
 def test_the_tables_of_another_cross_are_not_taken_away(tmp_path: Path) -> None:
-    (tmp_path / "cross.md").write_text(crosses.MADE)
+    (tmp_path / "cross.md").write_text(tables.MADE)
     axes = {"method.compress.kind": ["topk", "qsgd"], "method.train.steps": [1, 2]}
     (tmp_path / "cross.json").write_text(json.dumps({"method": "fedavg", "axes": axes, "seeds": [1]}))
     found = str(call(*words(tmp_path, *AXES)).exception)
@@ -146,7 +147,7 @@ def test_costs_are_taken_apart_by_factors() -> None:
     assert [outcome.effect(one.value) for one in (*effects.rows, *effects.columns)] == [
         "× 2", "× 0.5", "× 1.41", "× 0.707",
     ]  # fmt: skip
-    assert crosses.interaction(outcome, effects) == "Interaction (root mean square over pairs): × 1."
+    assert tables.interaction(outcome, effects) == "Interaction (root mean square over pairs): × 1."
     additive = found.effects("final_accuracy")
     assert additive is not None
     assert additive.interaction is not None

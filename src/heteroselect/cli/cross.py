@@ -30,11 +30,12 @@ def cross(
     """Run all pairs, and write their tables, their page and their picture."""
     from heteroselect.cli.compare import run_cells
     from heteroselect.runs import cross as crosses
+    from heteroselect.runs import cross_table as tables
 
     if len(names) != 1:
         raise HeteroSelectError("--methods: allowed with --cross is one method, whose settings are crossed.")
     found = crosses.crossing(preset, names[0], crosses.read_axes(pairs), seeds, changes, path)
-    refuse_others(path / "cross.md", "--out", crosses.MADE)
+    refuse_others(path / "cross.md", "--out", tables.MADE)
     refuse_others(path / "cross.html", "--out", MARK)
     refuse_fewer(path, found.base, found.axes, seeds)
     if not (path / "cross.md").exists():
@@ -49,7 +50,7 @@ def cross(
         raise HeteroSelectError("compare: no run has come to its end.")
     from heteroselect.report import heatmap  # Matplotlib takes a second to import
 
-    crosses.write(found, path, command)
+    tables.write(found, path, command)
     heatmap.write(found, path, command)
     if as_json:
         typer.echo((path / "cross.json").read_text())
@@ -83,16 +84,17 @@ def print_cross(found: Any) -> None:
     """The final accuracies and the bytes of all pairs, and one sentence on how the two settings interact."""
     from rich.table import Column, Table
 
-    from heteroselect.runs import cross as crosses
+    from heteroselect.runs import cross_table as tables
+    from heteroselect.runs.cross import OUTCOMES
 
     rows, columns = found.levels
     for name in ("final_accuracy", "megabytes_up"):
-        outcome, values, effects = crosses.OUTCOMES[name], found.values(name), found.effects(name)
+        outcome, values, effects = OUTCOMES[name], found.values(name), found.effects(name)
         title = f"{outcome.title}, {outcome.unit} ({found.keys[0]} × {found.keys[1]})"
         table = Table("", *(Column(column, justify="right") for column in columns), title=title, title_justify="left")
         for a, level in enumerate(rows):
-            texts = (crosses.spread(outcome, values[a, b]) or found.missing((a, b)) for b in range(len(columns)))
+            texts = (tables.spread(outcome, values[a, b]) or found.missing((a, b)) for b in range(len(columns)))
             table.add_row(level, *texts)
         out.print(table)
         if effects is not None:
-            out.print(crosses.interaction(outcome, effects), highlight=False)
+            out.print(tables.interaction(outcome, effects), highlight=False)

@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, row, section, table
 from heteroselect.report.style import INK, QUIET
-from heteroselect.runs.cross import OUTCOMES, Crossing, brought, effect_rows, interaction, left_out, spread
+from heteroselect.runs.cross import OUTCOMES, Crossing
+from heteroselect.runs.cross_table import brought, effect_rows, interaction, left_out, note, spread
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -119,7 +120,7 @@ def render(crossing: Crossing, command: str) -> str:
     title = f"{crossing.base}: {keys[0]} × {keys[1]}"
     lead = (
         f"{counts[0]} × {counts[1]} pairs, {len(crossing.runs)} runs with the seeds "
-        f"{', '.join(map(str, crossing.seeds))}. {crossing.note}"
+        f"{', '.join(map(str, crossing.seeds))}. {note(crossing)}"
     )
     sections = []
     missing = left_out(crossing)
