@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
+from heteroselect.report import heatmap
 from heteroselect.runs import cross as crosses
 from heteroselect.runs import cross_table as tables
 from heteroselect.runs import grid as grids
@@ -152,3 +153,41 @@ def test_costs_are_taken_apart_by_factors() -> None:
     assert additive is not None
     assert additive.interaction is not None
     assert additive.interaction.value == pytest.approx(0.75)
+
+
+def filled(figures: dict[tuple[int, int], list[float | None]], outcome: str) -> crosses.Crossing:
+    """A crossing of two by two whose runs, of three seeds, have these figures; one that is missing failed."""
+
+    class Filled(crosses.Crossing):
+        runs: ClassVar = {
+            (*place, at): {**dict.fromkeys(crosses.OUTCOMES), outcome: value, "summary": ENDS}
+            for place, values in figures.items()
+            for at, value in enumerate(values)
+        }
+
+    return Filled("fedavg", {"a": (1, 2), "b": (1, 2)}, (1, 2, 3), dict.fromkeys(PLACES, ()))
+
+
+PLACES = [(0, 0), (0, 1), (1, 0), (1, 1)]
+ENDS = {"total_seconds": 30.0, "total_wire_megabytes": 3.0, "status": "finished"}
+
+
+def test_a_seed_that_never_arrives_counts_and_there_is_no_mean_over_the_others() -> None:
+    """Of 10, never and 20 seconds the median is 20; 15 is the mean of those who happened to arrive."""
+    seconds = {(0, 0): [10.0, None, 20.0], (0, 1): [10.0, None, None], (1, 0): [1.0, 2.0, 6.0]}
+    found = filled(seconds, "seconds_to_target")
+    told = [tables.in_line(found, "seconds_to_target", place) for place in PLACES]
+    assert told == ["20.00 (from 10.00), 2 of 3 arrived", "> 30.00, 1 of 3 arrived", "2.00 (1.00 – 6.00)", "failed"]
+    np.testing.assert_array_equal(found.middles("seconds_to_target"), [[20, np.inf], [2, np.inf]])
+    cells = heatmap.cells(found, "seconds_to_target")
+    assert [cells[place].colour is None for place in PLACES] == [False, True, False, True]
+    assert found.effects("seconds_to_target") is None
+    text = f"{tables.markdown(found, 'heteroselect compare')}{heatmap.render(found, '')}"
+    assert "15.00" not in text
+
+
+def test_a_pair_with_a_failed_run_has_no_mean_of_its_others() -> None:
+    found = filled({(0, 0): [0.5, 0.7], (0, 1): [0.5, 0.6, 0.7]}, "final_accuracy")
+    assert tables.told(found, "final_accuracy", (0, 0)) == ("—", "2 of 3 runs")
+    assert tables.told(found, "final_accuracy", (0, 1)) == ("60.00", "± 10.00")
+    np.testing.assert_allclose(found.middles("final_accuracy"), [[np.nan, 0.6], [np.nan, np.nan]])

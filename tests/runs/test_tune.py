@@ -105,6 +105,8 @@ def test_a_target_that_more_seeds_reach_is_better_than_one_that_is_reached_soone
     one = trials.score("time-to-target", [lines([0.6, 0.6]), lines([0.1, 0.4])], target=0.5)
     none = trials.score("time-to-target", [lines([0.1]), lines([0.1])], target=0.5)
     assert both > one > none > trials.FAILED
+    assert one[1] == -(2 + 4) / 2, "the seed that is not there counts to the end of its run"
+    assert none[1] == -np.inf
 
 
 def test_the_best_third_goes_on_and_the_default_always() -> None:

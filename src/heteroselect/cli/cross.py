@@ -89,12 +89,11 @@ def print_cross(found: Any) -> None:
 
     rows, columns = found.levels
     for name in ("final_accuracy", "megabytes_up"):
-        outcome, values, effects = OUTCOMES[name], found.values(name), found.effects(name)
+        outcome, effects = OUTCOMES[name], found.effects(name)
         title = f"{outcome.title}, {outcome.unit} ({found.keys[0]} × {found.keys[1]})"
         table = Table("", *(Column(column, justify="right") for column in columns), title=title, title_justify="left")
         for a, level in enumerate(rows):
-            texts = (tables.spread(outcome, values[a, b]) or found.missing((a, b)) for b in range(len(columns)))
-            table.add_row(level, *texts)
+            table.add_row(level, *(tables.in_line(found, name, (a, b)) for b in range(len(columns))))
         out.print(table)
         if effects is not None:
             out.print(tables.interaction(outcome, effects), highlight=False)

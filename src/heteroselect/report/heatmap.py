@@ -17,7 +17,7 @@ from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, row, section, table
 from heteroselect.report.style import INK, QUIET
 from heteroselect.runs.cross import OUTCOMES, Crossing
-from heteroselect.runs.cross_table import brought, effect_rows, interaction, left_out, note, spread
+from heteroselect.runs.cross_table import brought, effect_rows, interaction, left_out, note, told
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -49,31 +49,23 @@ class Cell:
 
 def cells(crossing: Crossing, name: str) -> dict[tuple[int, int], Cell]:
     """Those of a heat map, by row and column."""
-    outcome, values = OUTCOMES[name], crossing.values(name)
-    means = _means(values)
-    colours, scale = _colours(outcome.cost, means)
+    middles = crossing.middles(name)
+    colours, scale = _colours(OUTCOMES[name].cost, middles)
     found = {}
-    for a, b in np.ndindex(means.shape):
-        text, colour, ink = spread(outcome, values[a, b], "\n± "), None, QUIET
-        if text:
-            red, green, blue, _ = colours(scale(means[a, b]))
+    for a, b in np.ndindex(middles.shape):
+        colour, ink = None, QUIET
+        if np.isfinite(middles[a, b]):
+            red, green, blue, _ = colours(scale(middles[a, b]))
             ink = INK if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
             colour = to_hex((red, green, blue))
-        first, _, rest = (text or crossing.missing((a, b))).partition("\n")
-        found[a, b] = Cell(first, rest, colour, ink)
+        found[a, b] = Cell(*told(crossing, name, (a, b)), colour, ink)
     return found
 
 
-def _means(values: Any) -> Any:
-    """Over seeds; NaN where there is none."""
-    counts = np.isfinite(values).sum(axis=2)
-    return np.where(counts, np.nansum(values, axis=2) / np.maximum(counts, 1), np.nan)
-
-
 def _heat(panel: Axes, crossing: Crossing, name: str) -> None:
-    outcome, means = OUTCOMES[name], _means(crossing.values(name))
-    colours, scale = _colours(outcome.cost, means)
-    panel.imshow(means, cmap=colours, norm=scale, aspect="auto")
+    outcome, middles = OUTCOMES[name], crossing.middles(name)
+    colours, scale = _colours(outcome.cost, middles)
+    panel.imshow(np.where(np.isfinite(middles), middles, np.nan), cmap=colours, norm=scale, aspect="auto")
     for (a, b), one in cells(crossing, name).items():
         panel.text(b, a, one.text, ha="center", va="bottom" if one.below else "center", color=one.ink, fontsize=8)
         panel.text(b, a, one.below, ha="center", va="top", color=one.ink, fontsize=6)
@@ -87,9 +79,9 @@ def _heat(panel: Axes, crossing: Crossing, name: str) -> None:
         side.set_visible(False)
 
 
-def _colours(cost: bool, means: Any) -> tuple[Any, Any]:
+def _colours(cost: bool, middles: Any) -> tuple[Any, Any]:
     """A scale from dark to light, which is good; costs, which differ by factors, on a logarithm."""
-    known = means[np.isfinite(means)]
+    known = middles[np.isfinite(middles)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (1.0, 1.0)
     by_factor = cost and low > 0
     if low == high:  # one shade
@@ -137,7 +129,7 @@ def render(crossing: Crossing, command: str) -> str:
             body = [row([escape(cell) for cell in line]) for line in effect_rows(crossing, name, effects)]
             parts.append(f"<p>{escape(interaction(outcome, effects))}</p>")
             parts.append(table(["setting", "value", "effect"], body))
-        caption = "The mean over seeds; light is good."
+        caption = f"The {'median' if outcome.end else 'mean'} over seeds; light is good."
         caption += " An accuracy is the mean of the last five evaluations." if name == "final_accuracy" else ""
         sections.append(section(heading, caption, *parts))
     if brought(crossing):

@@ -20,7 +20,7 @@ NAMES = {
     "at-bytes": "accuracy at the bytes that clients send with the first method's default",
     "at-seconds": "accuracy at the simulated seconds that the first method's default takes",
     "final": "final accuracy",
-    "time-to-target": "simulated seconds to the target",
+    "time-to-target": "simulated seconds to the target, or to the end of the run",
 }
 LEAD = (
     "Every method had the same number of trials, the first of which is its default, with the same seeds and on "

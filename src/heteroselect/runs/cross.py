@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.over_seeds import tail
+from heteroselect.over_seeds import Arrivals, tail
 from heteroselect.runs.effects import Effects, Floats, decompose
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.grid import Cell
@@ -32,12 +32,14 @@ Summary = Mapping[str, Any]
 @dataclass(frozen=True)
 class Outcome:
     """A figure of a run. That of a cost is taken apart by factors: a codec that halves the bytes of every selector does
-    not interact with any, however different these are."""
+    not interact with any, however different these are. One to the target, which a run may never reach, names what the
+    run took in all (`end`)."""
 
     title: str
     unit: str
     of: Callable[[Summary, Sequence[Line]], float | None]
     cost: bool = True
+    end: str = ""
 
     def shown(self, value: float) -> str:
         """A value of a cell."""
@@ -59,9 +61,14 @@ OUTCOMES: dict[str, Outcome] = {
     "seconds": Outcome("Simulated seconds in all", "s", lambda summary, _: summary["total_seconds"]),
     "megabytes_up": Outcome("Sent by clients, real bytes", "MB", lambda summary, _: summary["bytes_up"] / 1e6),
     "megabytes": Outcome("All traffic, real bytes", "MB", _all_bytes),
-    "seconds_to_target": Outcome("Simulated seconds to target", "s", lambda summary, _: summary["seconds_to_target"]),
+    "seconds_to_target": Outcome(
+        "Simulated seconds to target", "s", lambda summary, _: summary["seconds_to_target"], end="total_seconds"
+    ),
     "megabytes_to_target": Outcome(
-        "Sent by clients to target, real bytes", "MB", lambda summary, _: summary["wire_megabytes_to_target"]
+        "Sent by clients to target, real bytes",
+        "MB",
+        lambda summary, _: summary["wire_megabytes_to_target"],
+        end="total_wire_megabytes",
     ),
 }
 """The final accuracy is the mean of the last five evaluations."""
@@ -140,6 +147,20 @@ class Crossing:
         for place, run in self.runs.items():
             table[place] = np.nan if run[outcome] is None else run[outcome]
         return table
+
+    def arrivals(self, outcome: str, place: tuple[int, int]) -> Arrivals:
+        """A figure to target of a pair over its seeds; a run that failed has not arrived."""
+        runs = [self.runs.get((*place, at)) for at in range(len(self.seeds))]
+        values = tuple(None if run is None else run[outcome] for run in runs)
+        return Arrivals(values, tuple(None if run is None else run["summary"][OUTCOMES[outcome].end] for run in runs))
+
+    def middles(self, outcome: str) -> Floats:
+        """Of each pair the mean over seeds, and the median of a figure to target, where a seed that never arrives is
+        later than all others; NaN where it is not known. There is no mean over the seeds that happen to have one."""
+        values = self.values(outcome)
+        if not OUTCOMES[outcome].end:
+            return np.asarray(values.mean(axis=2))
+        return np.asarray(np.median(np.where(np.isnan(values), np.inf, values), axis=2))
 
     def effects(self, outcome: str) -> Effects | None:
         """None where a run lacks the figure: what is left would favour the pairs that lack it."""

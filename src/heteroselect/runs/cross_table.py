@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from heteroselect.files import write_whole
+from heteroselect.over_seeds import Arrivals
 from heteroselect.runs.cross import OUTCOMES, Crossing, Outcome
-from heteroselect.runs.effects import Effects, Estimate, Floats
+from heteroselect.runs.effects import Effects, Estimate
 from heteroselect.runs.folder import for_people
 from heteroselect.runs.table import as_text
 from heteroselect.world.clock import clock_sentence
@@ -19,15 +20,41 @@ from heteroselect.world.clock import clock_sentence
 MADE = "Made by `heteroselect compare"
 
 
-def spread(outcome: Outcome, values: Floats, joined: str = " ± ") -> str:
-    """Mean and standard deviation of a cell over its seeds, or of how many of them; empty where there is none."""
-    known = values[np.isfinite(values)]
-    if not len(known):
-        return ""
-    text = outcome.shown(known.mean())
-    if len(known) > 1:
-        text += joined + outcome.shown(known.std(ddof=1))
-    return text + (f" ({len(known)} of {len(values)})" if len(known) < len(values) else "")
+def told(crossing: Crossing, name: str, place: tuple[int, int]) -> tuple[str, str]:
+    """What stands in a cell, and what beside it: the mean and the standard deviation over seeds, or the median to the
+    target with the range of the seeds and how many arrived; why it is empty where no run has ended."""
+    outcome, values = OUTCOMES[name], crossing.values(name)[place]
+    ended = sum((*place, at) in crossing.runs for at in range(len(crossing.seeds)))
+    if not ended:
+        return crossing.missing(place), ""
+    if outcome.end:
+        return arrived(outcome, crossing.arrivals(name, place))
+    known = np.count_nonzero(np.isfinite(values))
+    if known < len(values):
+        return "—", f"{known} of {len(values)} runs"
+    return outcome.shown(values.mean()), f"± {outcome.shown(values.std(ddof=1))}" if known > 1 else ""
+
+
+def in_line(crossing: Crossing, name: str, place: tuple[int, int]) -> str:
+    """A cell of a table of text."""
+    first, beside = told(crossing, name, place)
+    return first + (" " if beside.startswith(("(", "±")) else ", ") * bool(beside) + beside
+
+
+def arrived(outcome: Outcome, one: Arrivals) -> tuple[str, str]:
+    """The median to the target, and the range of the seeds with how many of them arrived.
+
+    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, 20.0), (30.0, 30.0, 30.0)))
+    ('20.00', '(from 10.00), 2 of 3 arrived')
+    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, None), (30.0, 31.0, 30.0)))
+    ('> 30.00', '1 of 3 arrived')
+    """
+    middle, bound, reached = one.median, one.beyond, one.reached
+    if middle is None:
+        return "not reached" if bound is None else f"> {outcome.shown(bound)}", one.note
+    low, high = outcome.shown(min(reached)), outcome.shown(max(reached))
+    seeds = f"(from {low})" if not one.whole else f"({low} – {high})" if len(reached) > 1 else ""
+    return outcome.shown(middle), ", ".join(filter(None, (seeds, one.note)))
 
 
 def ranged(outcome: Outcome, one: Estimate) -> str:
@@ -72,7 +99,8 @@ def left_out(crossing: Crossing) -> list[str]:
 
 
 NOTE = (
-    "Mean ± standard deviation over seeds. An effect is what a value adds to the grand mean, in points of accuracy or "
+    "Mean ± standard deviation over seeds; to the target the median and the range of the seeds, where one that never "
+    "arrives is later than all others. An effect is what a value adds to the grand mean, in points of accuracy or "
     "as a factor of a cost; in brackets its 95 % interval, by a bootstrap over whole seeds. The interaction is what a "
     "pair has beyond the effects of its two values."
 )
@@ -87,13 +115,10 @@ def markdown(crossing: Crossing, command: str) -> str:
     rows, columns = crossing.levels
     parts = [f"{MADE}{command.removeprefix('heteroselect compare')}`. {note(crossing)}"]
     for name, outcome in OUTCOMES.items():
-        values, effects = crossing.values(name), crossing.effects(name)
+        effects = crossing.effects(name)
         parts.append(f"## {outcome.title}, {outcome.unit}")
         head = [" / ".join(crossing.keys), *columns]
-        body = [
-            [row, *(spread(outcome, values[a, b]) or crossing.missing((a, b)) for b in range(len(columns)))]
-            for a, row in enumerate(rows)
-        ]
+        body = [[row, *(in_line(crossing, name, (a, b)) for b in range(len(columns)))] for a, row in enumerate(rows)]
         parts.append(_table(head, body))
         if effects is not None:
             parts.append(_table(["setting", "value", "effect"], effect_rows(crossing, name, effects)))

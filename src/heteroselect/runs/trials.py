@@ -92,15 +92,18 @@ def _descending(score: Score) -> Score:
 def score(by: str, runs: Sequence[Sequence[Line]], *, target: float, budgets: Sequence[float] | None = None) -> Score:
     """How good a trial is, from its rounds so far with each seed: the mean over seeds of its accuracy, which is that of
     the last five evaluations, within the budget where there is one. By the time to the target: the share of seeds that
-    reach it, then how soon, then the accuracy."""
+    reach it, then how soon, a seed that does not arrive being counted to the end of its run, then the accuracy."""
     if by in SPENT:
         assert budgets is not None
         runs = [within(lines, SPENT[by], most) for lines, most in zip(runs, budgets, strict=True)]
     accuracy = float(np.mean([tail(lines) or 0.0 for lines in runs]))
     if by != "time-to-target":
         return (accuracy,)
-    times = [seconds for lines in runs if (seconds := seconds_to(lines, target)) is not None]
-    return (len(times) / len(runs), -float(np.mean(times)) if times else -math.inf, accuracy)
+    times = [seconds_to(lines, target) for lines in runs]
+    arrived = sum(time is not None for time in times)
+    ends = [sum(line["seconds"] for line in lines) for lines in runs]
+    soon = float(np.mean([end if time is None else time for time, end in zip(times, ends, strict=True)]))
+    return (arrived / len(runs), -soon if arrived else -math.inf, accuracy)
 
 
 def within(lines: Sequence[Line], kind: str, budget: float) -> list[Line]:

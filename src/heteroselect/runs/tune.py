@@ -228,7 +228,7 @@ def shown(by: str, one: Score | None) -> str:
         return "failed"
     if by == "time-to-target":
         reached, soon, accuracy = one
-        return f"{-soon:,.1f} s ({reached:.0%} of seeds)" if reached else f"not reached, {accuracy:.2%}"
+        return f"{-soon:,.1f} s ({reached:.0%} of seeds arrived)" if reached else f"not reached, {accuracy:.2%}"
     return f"{one[0]:.2%}"
 
 
