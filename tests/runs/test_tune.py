@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from heteroselect.runs import trials
 from heteroselect.runs import tune as tuning
 from heteroselect.runs.folder import read_summary
 from heteroselect.select import Everybody
-from scripts import script
+from scripts import ROOT, script
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
@@ -60,6 +60,42 @@ def test_what_a_method_has_switched_off_stays_off() -> None:
     assert "score.candidates" not in keys("heteroselect"), "it asks everybody"
     fixed = trials.knobs(methods.get("fedavg"), {"method.rate.start": 0.1})
     assert [knob.key for knob in fixed] == ["method.server.rate"], "what the user sets is not tuned"
+
+
+NOTHING_OF_THEIR_OWN = {
+    "fedavg",
+    "fedavg-device-steps",
+    "optimal-client-sampling",  # the probabilities are the optimal ones
+    "clustered-sampling",
+    "divfl",
+    "terngrad",
+    "signsgd-majority",  # the server's rate is its step
+    "drive",
+    "scaffold",
+    "fednova",
+}
+
+
+def test_a_method_is_tuned_in_what_makes_it_what_it_is() -> None:
+    own = {name: keys(name) - {"rate.start", "server.rate"} for name in methods.REGISTRY}
+    assert {name for name, found in own.items() if not found} == NOTHING_OF_THEIR_OWN
+    assert own["rbcs-f"] == {"select.speed"}
+    assert own["fedluar"] == {"compress.recycled"}
+    assert own["opwa"] == {"allocate.average", "aggregate.least"}
+    assert own["delta"] == {"select.floor"}, "nobody reports a variance, so that its weight changes nothing"
+    told = replace(methods.get("delta"), select=replace(methods.get("delta").select, variance=True))
+    assert "method.select.noise" in {knob.key for knob in trials.knobs(told)}
+
+
+def test_the_page_says_over_how_many_settings_equal_trials_are_spread() -> None:
+    tuned = script("studies/compare_methods.py").METHODS.split(",")
+    counts = {name: len(keys(name)) for name in tuned}
+    assert counts.pop("heteroselect") == counts.pop("heteroselect-as-run") == 6
+    assert counts.pop("fedavg") == 2
+    assert list(counts.values()) == [3] * 7
+    page = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+    said = "over 6 settings of each HeteRo-Select, 2 of FedAvg, and 3 of each of the other seven"
+    assert said in " ".join(page.split())
 
 
 @pytest.mark.parametrize("name", methods.REGISTRY)

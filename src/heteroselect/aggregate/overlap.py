@@ -28,7 +28,11 @@ class Overlap:
     kind: ClassVar[str] = "opwa"
 
     least: float = setting(
-        0.5, "part of all weight that a coordinate is divided by at least; 1 is the mean", ge=0, le=1
+        0.5,
+        "part of all weight that a coordinate is divided by at least; 1 is the mean",
+        ge=0,
+        le=1,
+        tune=(0.05, 1, "linear"),
     )
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:

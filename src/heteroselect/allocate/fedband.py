@@ -31,7 +31,7 @@ class FedBand:
     brings: ClassVar[Brings] = SPARSE
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
-    average: float = setting(0.2, "mean density of a cohort", gt=0, le=1)
+    average: float = setting(0.2, "mean density of a cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "density of those who defer, and the lowest of all", gt=0, le=1)
     defer: float = setting(0.3, "part of the cohort that defers, rounded down", ge=0, lt=1)
     sketch: int = setting(0, "cells of the sketch that uploads are remembered by; 0 remembers them whole", ge=0)

@@ -35,7 +35,13 @@ class Luar:
     takes_memory: ClassVar[bool] = False
     brings: ClassVar[Brings] = {"memory": FORGETS}
 
-    recycled: float = setting(0.5, "part of the weight tensors that is recycled each round, rounded down", ge=0, le=1)
+    recycled: float = setting(
+        0.5,
+        "part of the weight tensors that is recycled each round, rounded down",
+        ge=0,
+        le=1,
+        tune=(0.1, 0.9, "linear"),
+    )
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         sent, tensors = np.ones(finite(v).size, bool), scene.model.layout.tensors

@@ -36,14 +36,23 @@ class Delta:
     brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
     diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
-    noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0)
+    noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
     floor: float = setting(
-        1e-4, "no probability falls below floor/K, and no client counts for more than K/floor", ge=0, le=1
+        1e-4,
+        "no probability falls below floor/K, and no client counts for more than K/floor",
+        ge=0,
+        le=1,
+        tune=(1e-4, 1, "log"),
     )
     sketch: int = setting(0, SKETCH, ge=0)
     variance: bool = setting(
         False, "clients report σ², the variance of their mini-batch gradients, which else counts as 0"
     )
+
+    @property
+    def untuned(self) -> frozenset[str]:
+        """Where nobody reports a variance, its weight changes nothing."""
+        return frozenset() if self.variance else frozenset({"noise"})
 
     @property
     def needs(self) -> frozenset[str]:

@@ -30,7 +30,9 @@ class FairFedCS:
     kind: ClassVar[str] = "fairfedcs"
     needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
 
-    reputation: float = setting(1.0, "σ: what a reputation counts against one turn; 0 is nothing but fair", ge=0)
+    reputation: float = setting(
+        1.0, "σ: what a reputation counts against one turn; 0 is nothing but fair", ge=0, tune=(0.1, 10, "log")
+    )
     sketch: int = setting(0, SKETCH, ge=0)
 
     def select(self, scores: Reals, here: Situation) -> Cohort:

@@ -27,7 +27,7 @@ class FedSTaS:
     needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
     brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
-    strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1)
+    strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1, tune=(2, 10, "log"))
     spread: Literal["deviation", "variance"] = setting(
         "deviation", "a stratum's diversity: the deviation, as Neyman's rule has it, or its square (the authors' code)"
     )

@@ -31,7 +31,9 @@ class LongFed:
     kind: ClassVar[str] = "longfed"
     needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
 
-    representation: float = setting(1.0, "V: what a representative cohort counts against fairness", ge=0)
+    representation: float = setting(
+        1.0, "V: what a representative cohort counts against fairness", ge=0, tune=(0.1, 10, "log")
+    )
     slack: float = setting(0.1, "ε: how much more often a client may be taken than one at distance 1", ge=0)
     sketch: int = setting(0, SKETCH, ge=0)
 
