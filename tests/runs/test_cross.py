@@ -91,8 +91,10 @@ def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypa
         "background:#",
         "too few to tell",
         "The clock (everything)",
+        "fedavg leaves out epochs of plain SGD",
     ):
         assert text in page
+    assert "- fedavg leaves out epochs of plain SGD" in (out / "cross.md").read_text()
     assert "<script" not in page
     monkeypatch.setattr(grids, "play_cell", played)
     stamps = {path: path.stat().st_mtime_ns for path in out.rglob("summary.json")}
@@ -184,6 +186,17 @@ def test_a_seed_that_never_arrives_counts_and_there_is_no_mean_over_the_others()
     assert found.effects("seconds_to_target") is None
     text = f"{tables.markdown(found, 'heteroselect compare')}{heatmap.render(found, '')}"
     assert "15.00" not in text
+
+
+def test_what_the_chosen_kinds_leave_out_of_their_papers_stands_below(tmp_path: Path) -> None:
+    axes = crosses.read_axes(["method.select.kind=uniform,oort", "method.compress.kind=none,stc"])
+    found = tables.missing_of_papers(crosses.crossing("mnist", "flexcom", axes, [1], {}, tmp_path))
+    assert found[0] == "flexcom: the rule is a reconstruction from the paper's abstract."
+    assert [line.split(",")[0] for line in found[1:]] == [
+        "flexcom leaves out energy",
+        "oort leaves out over-commitment",
+        "stc leaves out compression downwards",
+    ]
 
 
 def test_a_pair_with_a_failed_run_has_no_mean_of_its_others() -> None:

@@ -1,10 +1,11 @@
 """The registry: each published system by name. A method file is its parts and its paper."""
 
+from collections.abc import Iterable
 from importlib import import_module
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.method import Method
-from heteroselect.methods.entry import Entry
+from heteroselect.methods.entry import STAR, Entry
 
 # in the order in which they are listed; a file has one ENTRY, or several ENTRIES
 _FILES = (
@@ -30,3 +31,11 @@ def get(name: str) -> Method:
             f"method: no method {name!r}; allowed are {', '.join(REGISTRY)}, or your own as FILE.py:NAME."
         )
     return REGISTRY[name].method
+
+
+def gaps(names: Iterable[str]) -> list[str]:
+    """A sentence on each of these methods that is a reconstruction, and on each that leaves out something of its
+    paper; other names are passed over."""
+    known = {name: REGISTRY[name] for name in names if name in REGISTRY}
+    found = [f"{name}: {STAR.removeprefix('* ')}." for name, entry in known.items() if entry.reconstruction]
+    return found + [f"{name} leaves out {entry.leaves_out}." for name, entry in known.items() if entry.leaves_out]

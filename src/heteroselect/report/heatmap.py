@@ -17,7 +17,7 @@ from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, row, section, table
 from heteroselect.report.style import INK, QUIET
 from heteroselect.runs.cross import OUTCOMES, Crossing
-from heteroselect.runs.cross_table import brought, effect_rows, interaction, left_out, note, told
+from heteroselect.runs.cross_table import brought, effect_rows, interaction, left_out, missing_of_papers, note, told
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -114,11 +114,7 @@ def render(crossing: Crossing, command: str) -> str:
         f"{counts[0]} × {counts[1]} pairs, {len(crossing.runs)} runs with the seeds "
         f"{', '.join(map(str, crossing.seeds))}. {note(crossing)}"
     )
-    sections = []
-    missing = left_out(crossing)
-    if missing:
-        items = "".join(f"<li>{escape(line)}</li>" for line in missing)
-        sections.append(section("Pairs without a result", "", f"<ul>{items}</ul>"))
+    sections = _listed("Pairs without a result", left_out(crossing))
     for name, outcome in OUTCOMES.items():
         effects = crossing.effects(name)
         heading = f"{outcome.title}, {outcome.unit}"
@@ -132,10 +128,15 @@ def render(crossing: Crossing, command: str) -> str:
         caption = f"The {'median' if outcome.end else 'mean'} over seeds; light is good."
         caption += " An accuracy is the mean of the last five evaluations." if name == "final_accuracy" else ""
         sections.append(section(heading, caption, *parts))
-    if brought(crossing):
-        items = "".join(f"<li>{escape(line)}</li>" for line in brought(crossing))
-        sections.append(section("What came with the values", "", f"<ul>{items}</ul>"))
+    sections += _listed("What came with the values", brought(crossing))
+    sections += _listed("What is missing of the papers", missing_of_papers(crossing))
     return page(title, lead, sections, command)
+
+
+def _listed(heading: str, lines: Sequence[str]) -> list[str]:
+    """A section with a line for each, where there is one."""
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return [section(heading, "", f"<ul>{items}</ul>")] if lines else []
 
 
 def write(crossing: Crossing, out: Path, command: str) -> None:

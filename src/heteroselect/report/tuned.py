@@ -8,6 +8,7 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from heteroselect.methods import gaps
 from heteroselect.report import MARK
 from heteroselect.report.figure import STYLE
 from heteroselect.report.html import page, picture, row, section, table
@@ -64,7 +65,8 @@ def render(found: Sequence[Found], by: str, command: str) -> str:
     body = [row([escape(cell) for cell in line(one, by)]) for one in found]
     caption = f"By {NAMES[by]}, the mean over seeds, on the validation examples."
     shot = picture(content.getvalue(), "the trials of each method")
-    sections = [section("Default and tuned", caption, table(heads, body), shot)]
+    notes = "".join(f'<p class="caption">{escape(one)}</p>' for one in gaps(one.contest.name for one in found))
+    sections = [section("Default and tuned", caption, table(heads, body), notes, shot)]
     for one in found:
         ranges = "; ".join(
             f"{knob.key.removeprefix('method.')} {knob.range.low:g} to {knob.range.high:g} ({knob.range.scale})"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from heteroselect.files import write_whole
+from heteroselect.methods import gaps
 from heteroselect.over_seeds import Arrivals
 from heteroselect.runs.cross import OUTCOMES, Crossing, Outcome
 from heteroselect.runs.effects import Effects, Estimate
@@ -98,6 +99,14 @@ def left_out(crossing: Crossing) -> list[str]:
     return lines
 
 
+def missing_of_papers(crossing: Crossing) -> list[str]:
+    """What the method that is crossed, and the kinds that are chosen for it, leave out of their papers."""
+    names = [cell.loaded.method.name for cell in crossing.all_cells]
+    for key, levels in zip(crossing.axes, crossing.levels, strict=True):
+        names += levels if key.endswith(".kind") else []
+    return gaps(names)
+
+
 NOTE = (
     "Mean ± standard deviation over seeds; to the target the median and the range of the seeds, where one that never "
     "arrives is later than all others. An effect is what a value adds to the grand mean, in points of accuracy or "
@@ -125,6 +134,8 @@ def markdown(crossing: Crossing, command: str) -> str:
             parts.append(interaction(outcome, effects))
     if brought(crossing):
         parts += ["## What came with the values", "\n".join(f"- {line}" for line in brought(crossing))]
+    if missing_of_papers(crossing):
+        parts += ["## What is missing of the papers", "\n".join(f"- {line}" for line in missing_of_papers(crossing))]
     missing = left_out(crossing)
     parts += ["## Pairs without a result", "\n".join(f"- {line}" for line in missing)] if missing else []
     return "\n\n".join(parts) + "\n"
