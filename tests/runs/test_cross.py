@@ -155,6 +155,19 @@ def test_costs_are_taken_apart_by_factors() -> None:
     assert additive is not None
     assert additive.interaction is not None
     assert additive.interaction.value == pytest.approx(0.75)
+    assert tables.pair_rows(found, "final_accuracy", additive) == [["1", "+75.00", "-75.00"], ["2", "-75.00", "+75.00"]]
+    assert tables.interaction(crosses.OUTCOMES["megabytes"], effects).endswith("no chance is given.")
+
+
+def test_the_page_shows_what_each_pair_has_beyond_its_two_values() -> None:
+    """Means 1, 2 / 3, 8 % of accuracy: the pairs have 1 point more and 1 less than their values add up to."""
+    shared = np.array([-0.005, 0.0, 0.005])
+    means = dict(zip(PLACES, (0.01, 0.02, 0.03, 0.08), strict=True))
+    found = filled({place: (mean + shared).tolist() for place, mean in means.items()}, "final_accuracy")
+    text = tables.markdown(found, "heteroselect compare")
+    assert "| interaction: a / b | 1 | 2 |" in text
+    assert "| 1 | +1.00 (+1.00 to +1.00) | -1.00 (-1.00 to -1.00) |" in text
+    assert "<td>+1.00 (+1.00 to +1.00)</td><td>-1.00 (-1.00 to -1.00)</td>" in heatmap.render(found, "")
 
 
 def filled(figures: dict[tuple[int, int], list[float | None]], outcome: str) -> crosses.Crossing:

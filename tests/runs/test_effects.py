@@ -21,6 +21,10 @@ def test_a_table_of_two_by_two_by_hand() -> None:
     assert values(found.rows) == pytest.approx([-2, 2])
     assert values(found.columns) == pytest.approx([-1.5, 1.5])
     np.testing.assert_allclose(found.residuals, [[1, -1], [-1, 1]], atol=1e-12)
+    for (a, b), expected in np.ndenumerate(found.residuals):
+        one = found.pairs[a][b]
+        assert one is not None
+        assert [one.value, one.low, one.high] == pytest.approx([expected] * 3), "what the seeds share is not in it"
     assert found.interaction is not None
     assert found.interaction.value == pytest.approx(1)
     assert found.grand.low is not None
@@ -53,6 +57,8 @@ def test_a_missing_pair_does_not_move_the_effects_of_an_additive_table() -> None
     assert values(found.rows) == pytest.approx([-2, -1, 3])
     assert values(found.columns) == pytest.approx([-1, -1, 2])
     assert np.isnan(found.residuals[0, 2])
+    assert found.pairs[0][2] is None
+    assert [sum(one is not None for one in row) for row in found.pairs] == [2, 3, 3]
     assert np.nanmax(np.abs(found.residuals)) < 1e-9
 
 

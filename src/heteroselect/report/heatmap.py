@@ -17,7 +17,16 @@ from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, row, section, table
 from heteroselect.report.style import INK, QUIET
 from heteroselect.runs.cross import OUTCOMES, Crossing
-from heteroselect.runs.cross_table import brought, effect_rows, interaction, left_out, missing_of_papers, note, told
+from heteroselect.runs.cross_table import (
+    brought,
+    effect_rows,
+    interaction,
+    left_out,
+    missing_of_papers,
+    note,
+    pair_rows,
+    told,
+)
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -123,8 +132,11 @@ def render(crossing: Crossing, command: str) -> str:
             parts.append('<p class="caption">Not every run has this figure, so that no effects are given.</p>')
         else:
             body = [row([escape(cell) for cell in line]) for line in effect_rows(crossing, name, effects)]
-            parts.append(f"<p>{escape(interaction(outcome, effects))}</p>")
             parts.append(table(["setting", "value", "effect"], body))
+            parts.append(f"<p>{escape(interaction(outcome, effects))}</p>")
+            if effects.interaction is not None:
+                pairs = [row([escape(cell) for cell in line]) for line in pair_rows(crossing, name, effects)]
+                parts.append(table([f"interaction: {keys[0]} ↓, {keys[1]} →", *crossing.levels[1]], pairs))
         caption = f"The {'median' if outcome.end else 'mean'} over seeds; light is good."
         caption += " An accuracy is the mean of the last five evaluations." if name == "final_accuracy" else ""
         sections.append(section(heading, caption, *parts))

@@ -33,13 +33,15 @@ Summary = Mapping[str, Any]
 class Outcome:
     """A figure of a run. That of a cost is taken apart by factors: a codec that halves the bytes of every selector does
     not interact with any, however different these are. One to the target, which a run may never reach, names what the
-    run took in all (`end`)."""
+    run took in all (`end`). A sum of what the one axis decides and what the other decides (`total`) is no product of
+    factors, so that there is nothing to test in its interaction."""
 
     title: str
     unit: str
     of: Callable[[Summary, Sequence[Line]], float | None]
     cost: bool = True
     end: str = ""
+    total: bool = False
 
     def shown(self, value: float) -> str:
         """A value of a cell."""
@@ -60,7 +62,7 @@ OUTCOMES: dict[str, Outcome] = {
     "final_accuracy": Outcome("Final accuracy", "%", lambda _, lines: tail(lines), cost=False),
     "seconds": Outcome("Simulated seconds in all", "s", lambda summary, _: summary["total_seconds"]),
     "megabytes_up": Outcome("Sent by clients, real bytes", "MB", lambda summary, _: summary["bytes_up"] / 1e6),
-    "megabytes": Outcome("All traffic, real bytes", "MB", _all_bytes),
+    "megabytes": Outcome("All traffic, real bytes", "MB", _all_bytes, total=True),
     "seconds_to_target": Outcome(
         "Simulated seconds to target", "s", lambda summary, _: summary["seconds_to_target"], end="total_seconds"
     ),

@@ -72,6 +72,8 @@ def interaction(outcome: Outcome, effects: Effects) -> str:
     if size is None:
         return "The pairs are too few to tell an interaction."
     text = f"Interaction (root mean square over pairs): {ranged(outcome, size).replace('+', '')}"
+    if outcome.total:
+        return f"{text}. A sum over both directions is no product of factors: no chance is given."
     if effects.p is not None:
         text += f"; so large an interaction would come by chance with p = {effects.p:.2g}"
     return text + "."
@@ -83,6 +85,13 @@ def effect_rows(crossing: Crossing, outcome: str, effects: Effects) -> list[list
     for key, levels, found in zip(crossing.keys, crossing.levels, (effects.rows, effects.columns), strict=True):
         rows += [[key, level, ranged(OUTCOMES[outcome], one)] for level, one in zip(levels, found, strict=True)]
     return rows
+
+
+def pair_rows(crossing: Crossing, outcome: str, effects: Effects) -> list[list[str]]:
+    """A line for each value of the first axis: what its pair with each value of the second has beyond the effects of
+    the two, with its interval."""
+    rows = zip(crossing.levels[0], effects.pairs, strict=True)
+    return [[level, *("" if one is None else ranged(OUTCOMES[outcome], one) for one in same)] for level, same in rows]
 
 
 def brought(crossing: Crossing) -> list[str]:
@@ -132,6 +141,8 @@ def markdown(crossing: Crossing, command: str) -> str:
         if effects is not None:
             parts.append(_table(["setting", "value", "effect"], effect_rows(crossing, name, effects)))
             parts.append(interaction(outcome, effects))
+            if effects.interaction is not None:
+                parts.append(_table([f"interaction: {head[0]}", *columns], pair_rows(crossing, name, effects)))
     if brought(crossing):
         parts += ["## What came with the values", "\n".join(f"- {line}" for line in brought(crossing))]
     if missing_of_papers(crossing):

@@ -32,14 +32,16 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Effects:
-    """A table taken apart. `residuals` are the interactions of the pairs, NaN where there is no such pair;
-    `interaction` is their root mean square, less what the differences between seeds add to it (`noise`), and None where
-    the pairs are too few to have any; `p` is the chance of so large an interaction where there is none."""
+    """A table taken apart. `residuals` are the interactions of the pairs, NaN where there is no such pair, and `pairs`
+    the same with their intervals, None there; `interaction` is their root mean square, less what the differences
+    between seeds add to it (`noise`), and None where the pairs are too few to have any; `p` is the chance of so large
+    an interaction where there is none."""
 
     grand: Estimate
     rows: tuple[Estimate, ...]
     columns: tuple[Estimate, ...]
     residuals: Floats
+    pairs: tuple[tuple[Estimate | None, ...], ...]
     interaction: Estimate | None
     noise: float | None
     p: float | None
@@ -66,7 +68,11 @@ def decompose(values: Floats, generator: np.random.Generator | None = None) -> E
     numbers = parts @ runs  # the fit is linear: of the mean over seeds it is the mean of the fits
     apart = residual @ runs
     draws = _resampled(runs.shape[1], generator or np.random.Generator(np.random.Philox(0)))
-    effects = [_estimate(one.mean(), None if draws is None else draws @ one, runs.shape[1]) for one in numbers]
+
+    def estimates(found: Floats) -> list[Estimate]:
+        return [_estimate(one.mean(), None if draws is None else draws @ one, runs.shape[1]) for one in found]
+
+    effects, each = estimates(numbers), iter(estimates(apart))
     table = np.full(pairs.shape, np.nan)
     table[pairs] = apart.mean(axis=1)
     noise, p = _chance(apart, free)
@@ -76,6 +82,7 @@ def decompose(values: Floats, generator: np.random.Generator | None = None) -> E
         tuple(effects[1:first]),
         tuple(effects[first:]),
         table,
+        tuple(tuple(next(each) if there else None for there in row) for row in pairs),
         _size(apart, noise or 0.0, draws) if free else None,
         noise,
         p,
