@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from heteroselect import methods
 from heteroselect.compress import CodedSteps, WholeModel
 from heteroselect.compress.wire import decode
 from heteroselect.kinds import KINDS
@@ -36,6 +37,7 @@ ALL = [
     WholeModel(),
     CodedSteps(),
     CodedSteps("topk", 0.2),
+    CodedSteps("stc", 0.2),
     CodedSteps("drive", 0.5),
     CodedSteps("drive", 1.0, storage=False),
     Halves(),
@@ -62,6 +64,14 @@ def walk(part, some):
 
 def test_every_kind_is_here():
     assert {type(part) for part in ALL} >= set(KINDS["down"].values())
+
+
+def test_stc_rounds_up_downwards_as_its_method_does_upwards():
+    """A density of 1/100 keeps 3 of 201 coordinates, not 2."""
+    step = np.random.default_rng(0).standard_normal(201).astype(np.float32)
+    _, taken = CodedSteps("stc", 0.01).code({}, step, [201], np.random.default_rng(0))
+    assert np.count_nonzero(taken) == 3
+    assert methods.get("stc").compress.rounding == "ceil"
 
 
 @each

@@ -25,7 +25,7 @@ from heteroselect.part import setting
 from heteroselect.state import Kept
 from heteroselect.trail import Trail
 
-_CODERS: dict[str, Any] = {"drive": Drive(), "ternary": Ternary(), "stc": STC(), "topk": TopK()}
+_CODERS: dict[str, Any] = {"drive": Drive(), "ternary": Ternary(), "stc": STC(rounding="ceil"), "topk": TopK()}
 
 
 @dataclass(frozen=True)
