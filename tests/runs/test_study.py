@@ -55,6 +55,12 @@ def test_rows_have_their_own_seeds_and_settings(small: Path) -> None:
     assert cells[0].path == Path("out/fedavg/seed-1")
 
 
+def test_everything_is_charged_unless_the_study_says_otherwise(small: Path) -> None:
+    assert {cell.config.world.charge for cell in plan(read(small), Path("out")).cells} == {"everything"}
+    small.write_text(f'charge = "paper"\n{SMALL}')
+    assert {cell.config.world.charge for cell in plan(read(small), Path("out")).cells} == {"paper"}
+
+
 @pytest.mark.slow
 def test_it_runs_what_is_missing_and_nothing_twice(small: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
