@@ -153,6 +153,21 @@ def test_the_local_solver_is_that_of_the_authors(name):
     assert {field: getattr(method.train, field) for field in AUTHORS[name]} == AUTHORS[name]
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "shown"), [("feddyn", "train", "mean"), ("fedacg", "server", "model"), ("lean", "server", "model")]
+)
+def test_what_is_evaluated_is_what_the_authors_evaluate(name, role, shown):
+    """FedDyn's mean of models and not the server's point, FedACG's model and not the point ahead of it."""
+    assert getattr(methods.get(name), role).show == shown
+
+
+def test_second_passes_and_the_probe_are_known_to_the_clock():
+    assert methods.get("heteroselect").probe == 2
+    assert methods.get("dgc").probe == 0
+    assert methods.get("fedsol").passes == pytest.approx(7 / 3)
+    assert methods.get("fedavg").passes == 1
+
+
 @pytest.mark.parametrize("name", ["fedacg", "feddyn", "scaffold"])
 def test_without_a_local_momentum_the_rate_is_higher(name):
     """50 steps with a momentum of 0.9 reach 410 rates, and 50 without; a rate of 0.2 makes up for half of it."""
