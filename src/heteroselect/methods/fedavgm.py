@@ -1,4 +1,8 @@
-"""FedAvgM: FedAvg with momentum at the server, and none at the clients."""
+"""FedAvgM: FedAvg with momentum at the server, and none at the clients.
+
+Both follow the authors: 0.9 at the server makes steps in one direction up to ten times as long, and a local momentum
+of 0.9 would do so once more.
+"""
 
 from heteroselect.aggregate import ServerMomentum
 from heteroselect.method import Method
