@@ -26,6 +26,7 @@ from heteroselect.round import play_round
 from heteroselect.runs.experiment import environment_of
 from heteroselect.score import Informativeness, Scores
 from heteroselect.score.parts import cosines
+from heteroselect.select import Cohort
 from heteroselect.server import Server
 from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
@@ -171,6 +172,32 @@ def test_the_clock_waits_for_the_slowest():
         for client, density, speed in zip(record.selected, record.densities, record.bandwidth_mbps, strict=True)
     ]
     assert record.seconds == pytest.approx(max(times))
+
+
+class Holding(Script):
+    """An engine whose clients tell the lengths of their updates, and send those that are asked for."""
+
+    def train(self, weights, orders, shared):
+        uploads = super().train(weights, orders, shared)
+        self.held = {one.client: one for one in uploads}
+        return [replace(one, payload=b"", report={"norm": 1.0}) for one in uploads]
+
+    def collect(self, weights, clients):
+        return [self.held[client] for client in clients]
+
+
+class OnlyTheFirst:
+    """Client 0 is to send."""
+
+    def choose(self, ids, norms, data, size, rng):
+        return Cohort(np.array([0]), np.ones(1))
+
+
+def test_a_choice_among_those_who_trained_waits_for_the_slowest_before_anybody_sends():
+    record = play(engine=Holding(), choose=OnlyTheFirst(), allocate=All(), compress=TopK())[0].record
+    assert (record.densities, record.bytes.up_clients[0]) == ([0.0, 1.0, 0.0], 0)
+    # client 2 takes 0.3 s per step; only then client 0 (0.1 s) is asked for its four values
+    assert record.seconds == pytest.approx(50 * 0.3 + 32 * SIZE / (record.bandwidth_mbps[1] * 1e6), rel=1e-12)
 
 
 def test_the_ledger_charges_for_what_was_asked():

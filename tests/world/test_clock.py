@@ -70,6 +70,38 @@ def test_making_a_payload_takes_device_time_where_everything_is_charged():
     assert paper.seconds(probed, STEADY, 10, 8) == Clock("paper").seconds(sent(), STEADY, 10, 8)
 
 
+def held():
+    """Clients 1, 0 and 2 train, and 0 alone is asked for its update of 50 kB."""
+    return replace(
+        sent(),
+        selected=np.array([1, 0, 2]),
+        densities=np.array([0.0, 0.1, 0.0]),
+        payloads=[0, 50_000, 0],
+        held=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("charge", "expected"),
+    [
+        # training takes 2, 1 and 4 s; nobody can be chosen before second 4, and then client 0 sends 0.32 or 0.4 Mb
+        ("paper", [2.0, 4 + 0.32, 4.0]),
+        ("uplink", [2.0, 4 + 0.4, 4.0]),
+        # the model takes 0.16, 0.32 and 0.64 s down, the length of an update 32 bits up; 0 encodes for half a step
+        ("everything", [2.16 + 16e-6, 4.64 + 32e-6 + 0.05 + 0.4, 4.64 + 32e-6]),
+    ],
+)
+def test_nobody_is_chosen_to_send_before_the_last_has_trained(charge, expected):
+    np.testing.assert_allclose(Clock(charge, encode_share=0.5).answers(held(), STEADY, 10, 0.0), expected)
+
+
+def test_an_update_that_was_held_meets_the_rates_of_the_time_at_which_it_is_sent():
+    # from second 1 on it would have 1 Mb/s; from second 4 on it has 3
+    spent = Clock("uplink").spent(held(), changing(), 10, 0.0)
+    np.testing.assert_allclose(spent.up, [0, 0.4 / 3, 0])
+    np.testing.assert_allclose(spent.total, [2, 4 + 0.4 / 3, 4])
+
+
 def test_calibration_goes_from_client_to_client():
     clock = Clock("everything", forward_share=0.5)
     calibrated = [Calibrated(1, 7, 1000), Calibrated(0, 6, 1000)]

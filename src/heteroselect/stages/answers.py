@@ -10,6 +10,7 @@ from heteroselect.compress import Guided
 from heteroselect.compress.wire import table_with
 from heteroselect.messages import Upload
 from heteroselect.method import Method
+from heteroselect.select import SendAll
 from heteroselect.stages import Plan, Round, Seen
 from heteroselect.state import Kept, flat
 from heteroselect.train import TwoSided
@@ -57,6 +58,7 @@ def messages(
         reports=reports,
         probe=np.where(densities < 1, 0.0 if plan.allocation.warmup else this.method.probe, 0.0),
         downloads=this.model.downloads,
+        held=not isinstance(this.method.choose, SendAll),
     )
 
 

@@ -75,20 +75,21 @@ class Clock:
         """The same seconds, and what they went into."""
         ids = sent.selected
         compute: Reals = passes * conditions.step_seconds[ids]
-        if self.charge == "paper":  # θ_k·32N/B_k, the paper's uplink time (section V-C)
-            up = conditions.up_seconds(ids, sent.densities * VALUE_BITS * sent.size, now + compute)
-            return Spent(np.zeros(len(ids)), compute, up, up + compute)
+        if self.charge != "everything":  # θ_k·32N/B_k is the paper's uplink time (section V-C)
+            bits = sent.densities * VALUE_BITS * sent.size if self.charge == "paper" else 8 * np.array(sent.payloads)
+            asked = asked_to_send(sent, compute)
+            up = conditions.up_seconds(ids, bits, now + asked)
+            return Spent(np.zeros(len(ids)), compute, up, up + asked)
         bits = 8 * np.array(sent.payloads)
-        if self.charge == "uplink":
-            up = conditions.up_seconds(ids, bits, now + compute)
-            return Spent(np.zeros(len(ids)), compute, up, up + compute)
         fetched = np.isin(ids, sent.asked)  # a client that was scored has the model already
         download = conditions.down_seconds(ids, np.where(fetched, 0.0, 8 * sent.fetched(ids)), now)
         download = download + conditions.down_seconds(ids, 8 * sent.shared, now + download)
+        trained = download + compute
+        told = conditions.up_seconds(ids, 8 * LOSS_BYTES, now + trained) if sent.held else 0.0
         coding = np.where(bits > 0, sent.probe + self.encode_share, 0.0) * conditions.step_seconds[ids]
-        ready = download + compute + coding
+        ready = asked_to_send(sent, trained + told) + coding
         up = conditions.up_seconds(ids, bits, now + ready)
-        return Spent(download, compute + coding, up, ready + up)
+        return Spent(download, compute + coding, told + up, ready + up)
 
     def beside(
         self, sent: Messages, conditions: Conditions, scoring_batches: int, now: float, training: float
@@ -118,6 +119,12 @@ class Clock:
             ready = download + one.batches * self.forward_share * conditions.step_seconds[client]
             total += float((ready + conditions.up_seconds(client, 8 * one.answer, start + ready))[0])
         return total
+
+
+def asked_to_send(sent: Messages, done: Reals) -> Reals:
+    """Seconds until each client may send its update: once it is `done` itself, or, where senders are chosen among those
+    who have trained, once the last of all is."""
+    return np.where(sent.densities > 0, done.max(initial=0.0), done) if sent.held else done
 
 
 def time_budget(average: float, size: int, bandwidth: float, steps: float, step_seconds: float) -> float:

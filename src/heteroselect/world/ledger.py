@@ -27,7 +27,8 @@ class Messages:
     `size` is N, `model` the bytes of the whole model and `shared` those of what goes down with it. `downloads` are the
     bytes that each client (of all) fetches to have the model; None: everybody fetches the whole. `densities` and
     `payloads` (bytes) are in the order of `selected`. `reports` counts the numbers that are sent up before the updates,
-    and `probe` the passes over a batch that each client's compressor makes of its own.
+    and `probe` the passes over a batch that each client's compressor makes of its own. Where `held`, a client keeps its
+    update until everybody has told its length, and only those with a density are asked for theirs.
     """
 
     size: int
@@ -41,6 +42,7 @@ class Messages:
     reports: int = 0
     probe: Reals | float = 0.0
     downloads: Counts | None = None
+    held: bool = False
 
     def fetched(self, ids: Counts) -> Counts:
         """The bytes of the model on its way down to these clients."""
