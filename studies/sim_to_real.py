@@ -4,8 +4,10 @@ docs/results/sim-to-real.md with its figure.
 
 Ten clients are ten SuperNodes on hosts of their own, whose links have one of three rates. FedAvg selects two clients
 per round, so that rounds differ in the slowest link. A SuperNode writes into its log when it begins and ends to receive
-and to send; these seconds are measured, and those of the same on links that are not shaped are Flower's fixed cost of a
-message, which is subtracted. All other seconds of a round (Flower looks for messages every few seconds and starts a
+and to send; these seconds are measured, and those of the same on links that are not shaped are Flower's fixed cost per
+client and round, which is subtracted. Of a round counts the client with the slowest link, whom the clock waits for, and
+not who took longest: that is also who had the highest cost, by chance, and its mean would not be enough to take off.
+All other seconds of a round (Flower looks for messages every few seconds and starts a
 process for each) have nothing to do with the links, and the clock knows nothing of them. For the same reason
 computing takes the clock's devices no time here.
 """
@@ -162,7 +164,8 @@ def played(flower: Flower, hosts: Sequence[Host], case: Case, rounds: int, fixed
     for host in hosts:
         flower.stop(host.name)
     found = rounds_of(logs.seconds, read_rounds(out))
-    return {"case": asdict(case), **judged(found[rounds:], found[:rounds])}
+    costs = [one for round in found[rounds:] for one in round.transfers]
+    return {"case": asdict(case), **judged(costs, found[:rounds])}
 
 
 def _start(flower: Flower, host: Host) -> None:
@@ -196,22 +199,28 @@ def measured(rounds: int, fixed: int) -> list[dict[str, Any]]:
         return [played(flower, hosts, case, rounds, fixed) for case in CASES]
 
 
-def judged(fixed: Sequence[Round], shaped: Sequence[Round]) -> dict[str, Any]:
-    """The fixed cost of a message, and of each round on shaped links what its slowest client took without it, the
-    clock's seconds and the error, which is the clock's seconds less what is left."""
-    seconds = [one for round in fixed for one in round.transfers]
-    cost = fmean(seconds)
-    rounds = []
+def judged(fixed: Sequence[float], shaped: Sequence[Round]) -> dict[str, Any]:
+    """The mean fixed cost of a client's round, and of each round on shaped links what its client with the slowest link
+    took without it (the mean of those with the same), the clock's seconds and the error, which is the clock's seconds
+    less what is left."""
+    cost, rounds = fmean(fixed), []
     for one in shaped:
-        left = max(one.transfers) - cost
+        slowest = min(one.mbps)
+        left = fmean(took for took, rate in zip(one.transfers, one.mbps, strict=True) if rate == slowest) - cost
         rounds.append({**asdict(one), "left": left, "error": one.predicted - left})
     return {
-        "fixed": seconds,
+        "fixed": list(fixed),
         "fixed_seconds": cost,
-        "fixed_deviation": pstdev(seconds),
+        "fixed_deviation": pstdev(fixed),
         "rounds": rounds,
         "left_per_predicted": sum(one["left"] for one in rounds) / sum(one.predicted for one in shaped),
     }
+
+
+def judged_again(case: Mapping[str, Any]) -> dict[str, Any]:
+    """A case that was measured before, judged from its samples alone."""
+    rounds = [Round(one["transfers"], one["predicted"], one["mbps"]) for one in case["rounds"]]
+    return {"case": case["case"], **judged(case["fixed"], rounds)}
 
 
 def draw(found: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -249,10 +258,11 @@ Written by `make sim-to-real` ({found["machine"]}).
 
 FedAvg on Flower over real links: {found["clients"]} SuperNodes in network namespaces, each behind a link of
 one of three rates (down {found["down"]:g} times as fast as up), {found["cohort"]} of them in each round. Measured
-are the seconds in which the slowest client of a round received the model and sent its update, by its SuperNode's log.
-The fixed cost is what the same takes on links that are not shaped. The clock is the one that charges everything, with
+are the seconds in which the client with the slowest link of a round received the model and sent its update, by its
+SuperNode's log (the mean of both clients where their links are the same). The fixed cost is the mean of what the same
+takes a client on links that are not shaped. The clock is the one that charges everything, with
 devices that take no time. The error is the clock's seconds less the measured ones without the fixed cost. All ± are
-deviations over rounds (of the fixed cost: over messages), and the latter is the bar in the picture.
+deviations over rounds (of the fixed cost: over clients and rounds), and the latter is the bar in the picture.
 
 ![measured against predicted seconds, and the error per round]({PAGE.stem}.svg)
 
@@ -276,9 +286,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=6, help="of a model on shaped links")
     parser.add_argument("--fixed", type=int, default=3, help="more of them on links that are not")
-    parser.add_argument("--draw", action="store_true", help="draw what was measured before")
+    parser.add_argument("--draw", action="store_true", help="judge and draw what was measured before")
     words = parser.parse_args()
-    if not words.draw:
+    if words.draw:
+        found = json.loads(OUT.read_text(encoding="utf-8"))
+        found["cases"] = [judged_again(case) for case in found["cases"]]
+    else:
         try:
             cases = measured(words.rounds, words.fixed)
         except UnavailableError as error:
@@ -287,8 +300,7 @@ def main() -> None:
             f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
         )
         found = {"machine": machine, "clients": CLIENTS, "cohort": COHORT, "down": DOWN, "cases": cases}
-        OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    found = json.loads(OUT.read_text(encoding="utf-8"))
+    OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(found), encoding="utf-8")
     draw(found["cases"], PAGE.with_suffix(".svg"))
 
