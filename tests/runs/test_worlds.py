@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 import heteroselect
 from heteroselect import HeteroSelectError
+from heteroselect.data.examples import Examples
+from heteroselect.data.federation import Federation, own_federation
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import read_rounds
 from heteroselect.runs.worlds import most_frequent
@@ -214,13 +217,28 @@ def test_the_papers_figures_stand_beside_its_own_world_alone():
 
 
 def test_labels_are_the_most_frequent_class():
-    from heteroselect.data.federation import own_federation
-
     x = np.zeros((4, 2), np.float32)
     federation = own_federation([(x, np.array([1, 1, 0, 2])), (x, np.array([2, 2, 2, 0]))], (x, np.array([0, 1, 2, 0])))
     assert most_frequent(federation).tolist() == [1, 2]
     with pytest.raises(HeteroSelectError, match="where targets are class numbers"):
         most_frequent(replace(federation, classes=None))
+
+
+@pytest.mark.parametrize(
+    ("targets", "excess"),
+    [
+        ([[0, 0, 1, 1], [1, 1, 0, 0]], "1.00"),  # each client's classes tie, and the order would be that of the clients
+        ([[0, 0, 0, 1], [0, 0, 0, 2], [0, 0, 1, 2]], "1.00"),  # the same class everywhere: (¾ + ¾ + ½) / 3 of ⅔
+        ([[[0, 1], [0, 0]], [[0, 0], [0, 2]]], "1.00"),  # next characters: several targets per example
+    ],
+)
+def test_labels_that_tell_no_clients_apart_are_refused(targets, excess):
+    clients = [Examples(torch.zeros(len(y), 2), torch.tensor(y)) for y in targets]
+    federation = Federation("", clients, clients[0], classes=3, pixels=None)
+    with pytest.raises(HeteroSelectError, match=rf"world.coupling: labels are allowed .*; here it is {excess} times"):
+        most_frequent(federation)
+    skewed = [Examples(torch.zeros(2, 2), torch.tensor([k, k])) for k in range(3)]
+    assert most_frequent(replace(federation, clients=skewed)).tolist() == [0, 1, 2]
 
 
 def test_availability_goes_with_a_world_of_ones_own():
