@@ -14,6 +14,7 @@ import heteroselect
 from heteroselect import HeteroSelectError, Metric, methods
 from heteroselect.cli import app
 from heteroselect.runs.grid import play_cell
+from heteroselect.world import DrawnWorld, GivenDevices, Links
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -123,6 +124,24 @@ def test_a_comparison_shows_itself(monkeypatch):
     pytest.importorskip("pandas", reason="pandas is not installed")
     frame = found.to_frame()
     assert frame.loc[("fedcg", 2), "model_sha256"] == found.summaries[-1]["model_sha256"]
+
+
+def test_rounds_and_steps_that_do_not_wait_are_on_one_axis_of_time():
+    """Five clients take a second per step, and one takes fifty: FedAvg's rounds last for 100 s, and FedBuff's steps, of
+    five answers each, for 2 s."""
+    world = DrawnWorld(Links(1e6, 1e6), GivenDevices(np.array([1.0] * 5 + [50.0])))
+    settings = {"selected": 6, "method.train.steps": 2, "method.rate.start": 0.5, "target": 0.7}
+    given = {"seeds": [1], "rounds": 12, "charge": "uplink", "settings": settings, "world": world}
+    found = heteroselect.compare({}, ["fedavg", "fedbuff"], **given, **own())
+    for summary, each in zip(found.summaries, (100.0, 2.0), strict=True):
+        lines, reached = found.rounds[summary["method"], 1], summary["rounds_to_target"]
+        assert np.cumsum([line["seconds"] for line in lines]) == pytest.approx(each * np.arange(1, 13), rel=1e-3)
+        assert summary["seconds_to_target"] == pytest.approx(each * reached, rel=1e-3)
+    shown = {row.method: row.figures["seconds_to_target"] for row in found.table.rows}
+    assert shown == {summary["method"]: [summary["seconds_to_target"]] for summary in found.summaries}
+    assert shown["fedbuff"] < shown["fedavg"]
+    curves = {line.get_label(): line.get_xdata()[-1] for line in found.plot("seconds").lines[:2]}
+    assert sorted(curves.values()) == pytest.approx([24, 1200], rel=1e-3)
 
 
 def test_a_method_that_fails_does_not_stop_the_others():
