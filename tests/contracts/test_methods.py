@@ -19,6 +19,16 @@ from heteroselect.server import Played, Server
 from heteroselect.settings.config import load
 from heteroselect.state import by_role, flat
 from heteroselect.step import play_step
+from heteroselect.world import (
+    Availability,
+    DrawnWorld,
+    GivenDevices,
+    Intervals,
+    LinkTrace,
+    Rates,
+    TracedLinks,
+    World,
+)
 
 CLIENTS, SELECTED, ROUNDS = 6, 3, 3
 
@@ -57,9 +67,15 @@ def experiment(method: Method) -> Experiment:
     return prepare(load(run, method=method, changes=changes), data=blobs())
 
 
-def played(method: Method, before: Server | None = None, rounds: int = ROUNDS) -> list[Played]:
-    """Round after round, each taken over by server and clients."""
+def played(
+    method: Method, before: Server | None = None, rounds: int = ROUNDS, world: World | None = None
+) -> list[Played]:
+    """Round after round, each taken over by server and clients; in another world and by its clock, where there is
+    one."""
     made = experiment(method)
+    if world is not None:
+        clock = replace(made.environment.clock, charge="everything")
+        made = replace(made, environment=replace(made.environment, world=world, clock=clock))
     progress, found = Progress.start(made, None), []
     progress.server = before or progress.server
     with simulated(made, progress, threads=1) as engine:
@@ -104,6 +120,31 @@ def test_it_plays_whole_rounds(method: Method) -> None:
         assert one.server.weights.sha256() != begun
         assert (len(one.received) > 0) == ("uploads" in method.needs)
         json.dumps(vars(record) | {"bytes": vars(record.bytes), "events": []}, allow_nan=False)
+
+
+LEAVE, STAY = {0, 1}, {2, 3, 4}
+REAL = TracedLinks(
+    Intervals(
+        DrawnWorld(devices=GivenDevices(np.full(CLIENTS, 0.1))),
+        Availability.of([[(0.0, 0.25)]] * 2 + [[(0.0, 900.0)]] * 3 + [[(900.0, 1000.0)]], 1000.0),
+    ),
+    LinkTrace((Rates(np.array([0.0, 3.0, 4.0]), np.array([1e3, 0.0, 4e3]), 6.0),)),
+)
+"""1 kb/s for three seconds, an outage of one, then 4 kb/s; two clients that leave while they train or send, and one
+that is not there."""
+
+
+@by_name
+def test_it_plays_where_links_change_and_clients_leave(method: Method) -> None:
+    now = 0.0
+    for t, one in enumerate(played(method, rounds=2, world=REAL), start=1):
+        record = one.record
+        assert set(record.selected) <= (STAY if t > 1 and not method.wait.size else STAY | LEAVE)
+        assert {k for k, used in one.used.items() if used} <= STAY, "the others are gone before anything can arrive"
+        assert sum(record.weights) > 0
+        assert one.server.now == now + record.seconds > now
+        assert np.isfinite(one.server.weights.vector.numpy()).all()
+        now = one.server.now
 
 
 @by_name
