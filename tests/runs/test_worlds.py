@@ -1,5 +1,9 @@
 """Runs in each world: the seconds they take, stopping and going on, and files that may not change in between."""
 
+import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,18 +53,26 @@ WORLDS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("links.csv").write_text(TRACE)
-    Path("there.csv").write_text(INTERVALS)
-    Path("devices.csv").write_text("gflops,up_mbps,down_mbps\n" + "".join(f"{k}e-6,{k},{k}\n" for k in range(1, 9)))
-
-
 def points(classes=3, examples=96):
     rng = np.random.default_rng(3)
     y = rng.integers(0, classes, examples)
     return (2 * np.eye(classes, 6)[y] + rng.normal(size=(examples, 6))).astype(np.float32), y
+
+
+def lay_out(place: Path) -> None:
+    """The files that worlds and data are read from."""
+    (place / "links.csv").write_text(TRACE)
+    (place / "there.csv").write_text(INTERVALS)
+    rows = "".join(f"{k}e-6,{k},{k}\n" for k in range(1, 9))
+    (place / "devices.csv").write_text("gflops,up_mbps,down_mbps\n" + rows)
+    x, y = points()
+    np.savez(place / "points.npz", x=x, y=y)
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path)
 
 
 def run(out=None, world=(), watch=None, model=None, **settings):
@@ -68,14 +80,49 @@ def run(out=None, world=(), watch=None, model=None, **settings):
     return heteroselect.run({}, settings=changes, data=points(), model=model, out=out, watch=watch)
 
 
-@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS.keys())
-def test_a_run_that_is_broken_off_goes_on_to_the_same_bits(world):
-    whole = run("whole", world)
-    with pytest.raises(PowerError):
-        run("half", world, watch=stop)
-    again = heteroselect.resume("half", data=points())
+KILLED = """
+import json, os, random, signal, threading, time
+import heteroselect
+import heteroselect.runs.api, heteroselect.runs.experiment  # before the fork: a child needs no seconds for its imports
+
+def kill(after):
+    time.sleep(after)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def watch(line):
+    if line["round"] == 2:
+        threading.Thread(target=kill, args=(random.Random(name).uniform(0, 0.03),)).start()
+    if line["round"] == 4:
+        kill(0)  # it was faster than that
+
+for name, settings in json.load(open("worlds.json")).items():
+    child = os.fork()
+    if not child:
+        heteroselect.run("mnist", settings=settings, out=name, threads=1, watch=watch)
+        os._exit(0)
+    print(name, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+STORED = SMALL | {"data.name": "points.npz", "target": 0.5, "world.charge": "everything"}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """The folders of a run in each world, whose processes were killed at a random moment after the second round."""
+    place = tmp_path_factory.mktemp("killed")
+    lay_out(place)
+    (place / "worlds.json").write_text(json.dumps({name: STORED | world for name, world in WORLDS.items()}))
+    ended = subprocess.run([sys.executable, "-c", KILLED], cwd=place, capture_output=True, text=True)
+    assert ended.stdout.split() == [word for name in WORLDS for word in (name, str(-signal.SIGKILL))], ended.stderr
+    return place
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_run_whose_process_was_killed_goes_on_to_the_same_bits(killed, name):
+    whole = heteroselect.run("mnist", settings=STORED | WORLDS[name], out="whole")
+    assert 2 <= len((killed / name / "rounds.jsonl").read_bytes().splitlines()) <= 4
+    again = heteroselect.resume(killed / name)
     assert again.model_sha256 == whole.model_sha256
-    assert read_rounds(Path("half")) == read_rounds(Path("whole"))
+    assert read_rounds(killed / name) == read_rounds(Path("whole"))
     assert again.total_seconds == whole.total_seconds > 0
 
 
