@@ -4,13 +4,17 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import heteroselect
+from heteroselect.errors import HeteroSelectError
+from heteroselect.kinds import KINDS
 from heteroselect.report.tables import settings_page
 from heteroselect.runs import study as studies
+from heteroselect.runs.experiment import prepare
 from heteroselect.settings import describe
-from heteroselect.settings.config import flatten
+from heteroselect.settings.config import flatten, load
 from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,6 +70,29 @@ def test_the_clocks_of_the_worlds_are_those_that_were_measured():
         assert f"| `{preset}` | {row['seconds']} | {shares} |" in page
     assert found["mnist"]["compute"] > 0.95, "nearly all compute"
     assert found["mnist-narrowband"]["compute"] < 0.5, "links bind"
+
+
+def test_a_step_of_the_narrowband_preset_takes_what_the_page_says():
+    devices = prepare(load("mnist-narrowband")).environment.world.devices
+    assert devices.step_flops == 2 * 2 * 32 * 784 * 10, "1.0 million"
+    assert (devices.low_gflops, devices.high_gflops) == (0.01, 0.1)
+    assert devices.at(np.array([0.0, 1.0])) == pytest.approx([0.1, 0.01], rel=0.01)
+    page = (ROOT / "docs" / "worlds.md").read_text(encoding="utf-8")
+    assert "10 to 100\nmillion operations per second" in page
+    assert "1.0 million operations of a step then\ntake 10 to 100 ms" in page
+
+
+def test_selectors_that_cannot_choose_who_starts_next_are_all_named():
+    page = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+    rows = page[page.index("| `method.select.kind` |") : page.index("Oort is among the others")].splitlines()[2:]
+    named = {kind for row in rows for kind in re.findall("`([a-z-]+)`", row.split("|")[1] if "|" in row else "")}
+    refused = set()
+    for kind in KINDS["select"]:
+        try:
+            load({}, method="fedbuff", changes={"method.select.kind": kind})
+        except HeteroSelectError:
+            refused.add(kind)
+    assert named == refused
 
 
 def test_the_page_of_settings_is_whole():
