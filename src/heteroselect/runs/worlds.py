@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from heteroselect.arrays import Reals
+from heteroselect.arrays import Counts, Reals
 from heteroselect.data.federation import Federation
 from heteroselect.errors import HeteroSelectError
 from heteroselect.settings import Config
@@ -76,7 +76,7 @@ def most_frequent(federation: Federation) -> Reals:
     if federation.classes is None:
         raise HeteroSelectError("world.coupling: labels are allowed where targets are class numbers.")
     counts = np.array([np.bincount(one.y.numpy().ravel(), minlength=federation.classes) for one in federation.clients])
-    found = counts.argmax(axis=1)
+    found: Counts = counts.argmax(axis=1)
     here, everywhere = counts.max(axis=1) / counts.sum(axis=1), (counts.sum(axis=0) / counts.sum())[found]
     if (excess := float((here / everywhere).mean())) < DOMINATES:
         raise HeteroSelectError(
