@@ -427,6 +427,62 @@ def test_one_that_cannot_is_missing_and_where_nobody_can_the_run_ends(tmp_path, 
         assert [upload.client for upload in engine.train(experiment.weights, orders, {})] == [0, 2]
 
 
+@pytest.mark.parametrize(
+    ("method", "kind", "harm"),
+    [
+        ("heteroselect", "Order", _edit("refused", "no")),
+        ("heteroselect", "Question", _edit("refused", "no")),
+        ("power-of-choice", "Question", _edit("loss", float("nan"))),
+    ],
+)
+def test_no_message_of_a_client_ends_a_run_of_its_own(tmp_path, method, kind, harm, nodes_of, small, opening_on):
+    """There is no majority to say that the settings are to blame."""
+    experiment = small(method, rounds=2, clients=1, selected=1)
+    nodes = nodes_of(experiment, tmp_path)
+
+    def spoil(message: Message) -> Message:
+        if Header.read(message.content).kind == kind:
+            harm(message.content)
+        return message
+
+    nodes.spoil = spoil
+    result = play(experiment, None, threads=1, engine=opening_on(experiment, nodes))
+    assert len(result.rounds) == 2
+    assert all(torch.isfinite(array).all() for array in result.model.values())
+
+
+def test_what_a_cohort_says_is_cut_where_it_ends_the_run(tmp_path, nodes_of, small, gathered):
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+
+    def spoil(message: Message) -> Message:
+        if Header.read(message.content).kind == "Order":
+            message.content[BODY]["refused"] = "no" * 1000
+        return message
+
+    nodes.spoil = spoil
+    engine = gathered(experiment, nodes)
+    with pytest.raises(HeteroSelectError, match=f"^{'no' * 100}$"):
+        engine.train(experiment.weights, [Order(k, 1, 0.1, 0.5, 0.9, 4) for k in range(3)], {})
+
+
+@pytest.mark.parametrize(("clients", "asked", "ends"), [(2, 2, True), (6, 2, False), (6, 3, True)])
+def test_where_nobody_answers_the_run_ends_unless_few_of_many_were_asked(
+    tmp_path, clients, asked, ends, nodes_of, small, gathered
+):
+    """Whoever is left could not go on without the only clients there are; resumed later, the run can."""
+    experiment = small(clients=clients, selected=2)
+    nodes = nodes_of(experiment, tmp_path)
+    engine = gathered(experiment, nodes)
+    nodes.lose = lambda message: True
+    questions = [Question(k, 1, 1, 32) for k in range(asked)]
+    if ends:
+        with pytest.raises(HeteroSelectError, match=rf"none of {asked} clients gave its loss in .* it did not answer"):
+            engine.losses(experiment.weights, questions)
+    else:
+        assert engine.losses(experiment.weights, questions) == [0.0, 0.0]
+
+
 def test_each_measurement_of_an_uplink_counts_once_and_is_remembered(tmp_path, nodes_of, small, gathered):
     experiment, kept, links = small(), {}, MeasuredLinks(keep=0.5)
     nodes, measured = nodes_of(experiment, tmp_path), {"uplink": 4e6, "measurement": 1}

@@ -7,7 +7,6 @@ time, and whatever is missing is simply missing.
 """
 
 import logging
-import math
 import time
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from heteroselect.claims import bounded_examples
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.flower.down import LACKS, Down
-from heteroselect.flower.notes import Notes
+from heteroselect.flower.notes import LONGEST, Notes
 from heteroselect.flower.owners import Owners
 from heteroselect.flower.post import Post
 from heteroselect.flower.records import (
@@ -54,6 +53,7 @@ _log = logging.getLogger(__name__)
 SETTLED, UPLINK = "settled", "uplink"
 HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
 MOST = 10**12  # examples of a client: sums of them do not overflow
+FEW = 3  # of fewer clients there is no majority to go by
 GROWTH = 1e6  # how many times as large as before (as 1 at least) batch-norm statistics may be
 ARRIVAL = 300.0  # seconds in which all clients should have a node: to start takes longer than to answer
 PATIENCE = 60.0  # seconds to wait for a node to name its clients, and until a silent one is asked again
@@ -119,7 +119,9 @@ class FlowerEngine:
             self._meet(PATIENCE)
 
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
-        """Whoever does not answer, or not with a number, counts as the least informative of those who did."""
+        """Whoever does not answer, or not with a number, counts as the least informative of those who did. Where nobody
+        did the run ends: of three asked or more, whatever they said, and of fewer where nobody else is there either.
+        Else what one or two clients say would end it, and their losses are taken as 0."""
         found: dict[int, float] = {}
         for client, content in self._ask(questions, weights).items():
             try:
@@ -129,13 +131,14 @@ class FlowerEngine:
                 found[client] = loss
             except RecordError as error:
                 self.notes.trouble(client, str(error))
-        if questions and not found:
+        alone = len(questions) == self.clients and not any(self._heard(question.client) for question in questions)
+        if questions and not found and (len(questions) >= FEW or alone):
             last = self.notes.troubles[-1] if self.notes.troubles else "nobody answered"
             raise HeteroSelectError(
                 f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s ({last}); allowed is a "
                 "longer --timeout, or a method.rate.start that the model does not diverge with."
             )
-        least = min(found.values(), default=math.nan)
+        least = min(found.values(), default=0.0)
         return [found.get(question.client, least) for question in questions]
 
     def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:
@@ -263,14 +266,18 @@ class FlowerEngine:
 
     def _willing(self, answers: dict[int, RecordDict], everybody: int) -> dict[int, RecordDict]:
         """The answers of those that could do as they were asked. One that could not is missing; where nobody in a whole
-        cohort could, the settings are to blame, and the run ends as it does in the simulator."""
+        cohort of three or more could, the settings are to blame, and the run ends as it does in the simulator."""
         bodies = {client: _body(content) for client, content in answers.items()}
         refused = {client: str(body[REFUSED]) for client, body in bodies.items() if REFUSED in body}
-        if refused and len(refused) == everybody:
-            raise HeteroSelectError(refused[min(refused)])
+        if len(refused) == everybody >= FEW:
+            raise HeteroSelectError(refused[min(refused)][:LONGEST])
         for client, why in refused.items():
             self.notes.trouble(client, why)
         return {client: content for client, content in answers.items() if client not in refused}
+
+    def _heard(self, client: int) -> bool:
+        """Whether the client's node answered anything when it was asked last."""
+        return client in self.homes and self.homes[client] not in self._silent
 
     def _asked(self, message: Message, told: Mapping[int, int]) -> int | None:
         """Which client this is the answer of, if it is one."""
