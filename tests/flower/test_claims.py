@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from flwr.app import Message
+from flwr.app import Error, Message
 
 from heteroselect.flat import Weights
 from heteroselect.flower.engine import PATIENCE
 from heteroselect.flower.keys import digest_of, make_node_key
 from heteroselect.flower.owners import Owners
 from heteroselect.flower.post import GridPost
-from heteroselect.flower.records import BODY, PAYLOAD, Header, from_array, from_bytes, to_array, to_bytes
+from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, from_array, from_bytes, to_array, to_bytes
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.runs.loop import play
 from heteroselect.world import Event
@@ -149,6 +149,57 @@ def test_a_key_is_known_by_the_digest_of_what_flower_hands_on(tmp_path):
     grid = SimpleNamespace(get_nodes=lambda: nodes, get_node_ids=lambda: [5])
     assert GridPost(grid, keys=True).nodes() == {5: digest_of(public)}
     assert GridPost(grid).nodes() == {5: ""}
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        ("error", "out of memory"),
+        ("nameless error", "its node failed with code 2"),
+        ("header", "it has no header"),
+        ("name", "an answer that nobody asked it for"),
+    ],
+)
+def test_why_there_is_no_answer_is_in_the_rounds_events(tmp_path, harm, why, nodes_of, small, opening_on):
+    """Clients 1 and 4 share a node; what comes of client 4 is no answer of its own, and client 1 is fine."""
+    experiment = small(rounds=1, selected=6)
+    nodes, log = nodes_of(experiment, tmp_path, places=3), tmp_path / "flower.jsonl"
+
+    def spoil(message: Message) -> Message:
+        header = Header.read(message.content)
+        if (header.kind, header.client) != ("Order", 4):
+            return message
+        if harm.endswith("error"):
+            return Message(Error(2, "out of memory" if harm == "error" else None), reply_to=nodes.seen[-1])
+        if harm == "header":
+            del message.content[HEADER]
+        else:
+            message.content[HEADER] = replace(header, client=5).to_record()
+        return message
+
+    nodes.spoil = spoil
+    lines = play(experiment, None, threads=1, engine=opening_on(experiment, nodes, log=log)).rounds
+    assert lines[0]["events"] == [{"client": 4, "kind": "missing", "detail": why}]
+    assert json.loads(log.read_text())["troubles"] == [f"client 4: {why} (node 1001)"]
+
+
+def test_what_flower_says_of_a_node_that_is_gone_is_in_the_log(tmp_path, nodes_of, small, gathered):
+    """It speaks under a number of its own; of the client it is known that it did not answer."""
+    experiment = small()
+    nodes = nodes_of(experiment, tmp_path)
+    engine = gathered(experiment, nodes)
+
+    def spoil(message: Message) -> Message:
+        if Header.read(message.content).client != 4:
+            return message
+        gone = Message(Error(5, "the node is gone"), reply_to=nodes.seen[-1])
+        gone.metadata.__dict__["_src_node_id"] = 1
+        return gone
+
+    nodes.spoil = spoil
+    engine.losses(experiment.weights, SIX)
+    assert engine.notes.troubles == ["node 1: the node is gone", "client 4: it did not answer"]
+    assert engine.troubles() == [Event(4, "trouble", "it did not answer")]
 
 
 def test_what_went_wrong_is_in_the_rounds_events_and_the_log_has_decode_times(tmp_path, nodes_of, small, opening_on):

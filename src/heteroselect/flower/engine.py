@@ -227,16 +227,17 @@ class FlowerEngine:
         lacking = {client for client, content in answers.items() if LACKS in _body(content)}
         if lacking:
             again = self._exchange([one for one in requests if one.client in lacking], down, whole=True)[1]
+            for client in sorted(client for client, one in again.items() if LACKS in _body(one)):
+                self.notes.trouble(client, "it cannot use the model that it was sent")
             answers = {client: one for client, one in {**answers, **again}.items() if LACKS not in _body(one)}
-        for client in sorted(told - set(answers)):
-            self.notes.trouble(client, "it did not answer")
         everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
         return self._willing(answers, everybody)
 
     def _exchange(
         self, requests: Sequence[Request], down: Down | None, *, whole: bool = False
     ) -> tuple[set[int], dict[int, RecordDict]]:
-        """Who was sent its request, and the answers that came."""
+        """Who was sent its request, and the answers that came. What is wrong with one is noted of those clients of its
+        node that have given no other."""
         since, told, rounds = self.since(), {}, {request.client: request.round for request in requests}
         messages = []
         for request in requests:
@@ -251,18 +252,36 @@ class FlowerEngine:
             content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **model, **self.more})
             messages.append(_message(content, self.homes[client], header.kind, request.round, self.timeout))
         answers: dict[int, RecordDict] = {}
-        answered = set()
+        wrong: dict[int, list[str]] = {}  # by node: whom an answer is of is what may be wrong with it
         for message in self.post.exchange(messages, self.timeout):
-            answered.add(message.metadata.src_node_id)
-            who = self._asked(message, {client: rounds[client] for client in told})
-            if who is not None:
-                answers[who] = message.content
-                if down is not None and down.weights.trail is not None and LACKS not in _body(message.content):
-                    self._there[who] = down.weights.trail.round
-                if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
-                    self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
-        self._silent = {self.homes[client] for client in told} - answered
+            reasons = wrong.setdefault(message.metadata.src_node_id, [])
+            try:
+                who = self._asked(message, {client: rounds[client] for client in told})
+            except RecordError as error:
+                reasons.append(str(error))
+                continue
+            answers[who] = message.content
+            if down is not None and down.weights.trail is not None and LACKS not in _body(message.content):
+                self._there[who] = down.weights.trail.round
+            if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
+                self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
+        self._silent = {self.homes[client] for client in told} - set(wrong)
+        self._note_missing(set(told), set(answers), wrong)
         return set(told), answers
+
+    def _note_missing(self, told: set[int], answered: set[int], wrong: Mapping[int, Sequence[str]]) -> None:
+        """Note of each client that was told something why there is no answer of it; and of a node's clients what else
+        is wrong with its answers."""
+        blamed = set[int]()
+        for node, reasons in wrong.items():
+            mine = {client for client in told if self.homes[client] == node} if reasons else set()
+            for client in sorted(mine - answered or mine):
+                self.notes.trouble(client, "; ".join(dict.fromkeys(reasons)), node=node)
+            blamed |= mine
+            for reason in () if mine else reasons:  # Flower itself speaks, for a node that is gone
+                self.notes.stray(node, reason)
+        for client in sorted(told - answered - blamed):
+            self.notes.trouble(client, "it did not answer")
 
     def _willing(self, answers: dict[int, RecordDict], everybody: int) -> dict[int, RecordDict]:
         """The answers of those that could do as they were asked. One that could not is missing; where nobody in a whole
@@ -279,17 +298,13 @@ class FlowerEngine:
         """Whether the client's node answered anything when it was asked last."""
         return client in self.homes and self.homes[client] not in self._silent
 
-    def _asked(self, message: Message, told: Mapping[int, int]) -> int | None:
-        """Which client this is the answer of, if it is one."""
+    def _asked(self, message: Message, told: Mapping[int, int]) -> int:
+        """Which client this is the answer of, or RecordError."""
         node = message.metadata.src_node_id
-        try:
-            header = Header.read(_content(message))
-            mine = (self.run, told.get(header.client), self.homes.get(header.client))
-            if (header.run, header.round, node) != mine:
-                raise RecordError("an answer that nobody asked it for")
-        except RecordError as error:
-            self.notes.stray(node, str(error))
-            return None
+        header = Header.read(_content(message))
+        mine = (self.run, told.get(header.client), self.homes.get(header.client))
+        if (header.run, header.round, node) != mine:
+            raise RecordError("an answer that nobody asked it for")
         self._measure(header, node)
         return header.client
 
@@ -376,7 +391,7 @@ def _message(content: RecordDict, node: int, kind: str, round: int, patience: fl
 def _content(message: Message) -> RecordDict:
     """What a node answered, or RecordError where it could not."""
     if message.has_error():
-        raise RecordError(message.error.reason)
+        raise RecordError(message.error.reason or f"its node failed with code {message.error.code}")
     return message.content
 
 
