@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heteroselect.claims import bounded, bounded_examples, bounded_losses, bounded_reports
+from heteroselect.claims import bounded, bounded_examples, bounded_losses, bounded_reports, bounded_speeds
 from heteroselect.messages import Upload
 from heteroselect.world import Event
 
@@ -53,6 +53,24 @@ def test_examples_are_whole_numbers_cut_to_ten_medians() -> None:
     assert sizes.dtype == np.int64
     assert events == [Event(2, "claim", "its number of examples of 1e+12 was taken as 70")]
     assert bounded_examples(np.array([7, 5, 10**12]), 0)[0].tolist() == [7, 5, 10**12]
+
+
+@pytest.mark.parametrize(("claimed", "taken"), [(1.0, 3e5), (0.0, 3e5), (1e300, 3e7), (4e6, 4e6), (3.1e5, 3.1e5)])
+def test_a_link_is_neither_far_slower_nor_far_faster_than_the_others(claimed: float, taken: float) -> None:
+    known = {0: 1e6, 1: 3e6, 2: 3e6, 5: 4e6, 4: 9e9}  # client 4 has another measurement now
+    found, events = bounded_speeds({4: claimed}, known, 10)
+    assert found == {4: pytest.approx(taken)}
+    assert [(event.client, event.kind) for event in events] == ([] if claimed == taken else [(4, "claim")])
+
+
+def test_what_no_link_carries_is_cut_without_others_to_go_by() -> None:
+    found, events = bounded_speeds({0: 1.0, 1: 1e300}, {}, 10)
+    assert found == {0: 1e3, 1: 1e12}
+    assert [event.detail for event in events] == [
+        "its uplink of 1 was taken as 1000",
+        "its uplink of 1e+300 was taken as 1e+12",
+    ]
+    assert bounded_speeds({0: 1.0, 1: 1e300, 2: 5e6}, {}, 0)[0] == {0: 1e3, 1: 1e12, 2: 5e6}
 
 
 def test_reports_are_bounded_by_name_and_invented_names_are_dropped() -> None:

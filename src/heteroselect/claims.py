@@ -1,4 +1,5 @@
-"""What clients claim of themselves (losses, lengths, how many examples) is bounded before anything uses it.
+"""What clients claim of themselves is bounded before anything uses it: losses, lengths, how many examples they have,
+how fast their links are.
 
 A claim costs nothing and cannot be checked: a loss of 1e29 would make its client the most informative of all. So a
 claim far beyond those of the others is cut to a multiple of their median, and noted.
@@ -13,7 +14,11 @@ from heteroselect.arrays import Counts, Reals
 from heteroselect.messages import Upload
 from heteroselect.world import Event
 
+FEWEST = 3
+"""Claims of which there is a median to go by."""
 LABELS = 1000
+SPEEDS = 1e3, 1e12
+"""The least and the most bits per second that a link can be said to carry."""
 
 
 def bounded(values: Reals, bound: float) -> tuple[Reals, Counts]:
@@ -46,6 +51,26 @@ def bounded_examples(sizes: Counts, bound: float) -> tuple[Counts, list[Event]]:
     taken = sizes.copy()
     taken[places] = found[places].astype(np.int64)
     return taken, [_noted(int(place), "number of examples", sizes[place], taken[place]) for place in places]
+
+
+def bounded_speeds(
+    claimed: Mapping[int, float], known: Mapping[int, float], bound: float
+) -> tuple[dict[int, float], list[Event]]:
+    """The speeds of links (bit/s) that clients say they measured, and whose was not believed. Both slow and fast ones
+    decide how much a client is asked for and how long a round takes, so none is further than `bound` times from the
+    median of these and of those that are known.
+
+    >>> bounded_speeds({3: 1.0, 4: 9e6}, {1: 2e6, 2: 3e6, 3: 4e6}, 10)[0]
+    {3: 200000.0, 4: 9000000.0}
+    """
+    low, high = SPEEDS
+    usual = np.clip(list({**known, **claimed}.values()), low, high)
+    if bound and len(usual) >= FEWEST:
+        median = float(np.quantile(usual, 0.5, method="lower"))
+        low, high = max(low, median / bound), min(high, median * bound)
+    found = {client: min(max(speed, low), high) for client, speed in claimed.items()}
+    events = [_noted(k, "uplink", claimed[k], found[k]) for k in claimed if found[k] != claimed[k]]
+    return found, events
 
 
 def bounded_reports(

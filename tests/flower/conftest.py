@@ -76,7 +76,7 @@ def small(method: str | None = None, **changes: Any) -> Experiment:
 
 def gathered(experiment: Experiment, nodes: Nodes, **more: Any) -> FlowerEngine:
     """The engine over these nodes, once it has found all clients."""
-    settings = {"run": "a", "kept": {}, **more}
+    settings = {"run": "a", "kept": {}, "claims": experiment.method.screen.claims, **more}
     engine = FlowerEngine(nodes, FlatModel(experiment.module).layout, experiment.config.clients, **settings)
     engine.gather()
     return engine

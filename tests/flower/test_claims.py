@@ -19,7 +19,7 @@ from heteroselect.flower.post import GridPost
 from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, from_array, from_bytes, to_array, to_bytes
 from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.runs.loop import play
-from heteroselect.world import Event
+from heteroselect.world import Event, measured_links
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +70,28 @@ def test_how_many_examples_a_client_has_is_said_once(tmp_path, known, nodes_of, 
     nodes.spoil = saying("Order", 2, examples=77)
     assert engine.train(experiment.weights, [Order(2, 1, 0.1, 0.5, 0.9, 4)], {})[0].examples == sizes[2]
     assert engine.troubles() == [noted]
+
+
+@pytest.mark.parametrize(("claimed", "taken"), [(1.0, 2e5), (1e300, 2e7)])
+def test_a_node_that_lies_about_its_link_is_bounded_by_the_others(
+    tmp_path, claimed, taken, nodes_of, small, opening_on
+):
+    """What all six measured is told with the losses of the second round."""
+    experiment = small(rounds=2, **{"world.links": "measured"})
+    nodes, links = nodes_of(experiment, tmp_path), measured_links(experiment.environment.world)
+
+    def spoil(message: Message) -> Message:
+        header = Header.read(message.content)
+        if header.round == 2 and header.kind == "Question":
+            speed = claimed if header.client == 4 else 2e6
+            message.content[HEADER] = replace(header, uplink=speed, measurement=1).to_record()
+        return message
+
+    nodes.spoil = spoil
+    lines = play(experiment, None, threads=1, engine=opening_on(experiment, nodes, links=links)).rounds
+    assert links.estimates == {k: taken if k == 4 else 2e6 for k in range(6)}
+    told = {"client": 4, "kind": "claim", "detail": f"its uplink of {claimed:.4g} was taken as {taken:.4g}"}
+    assert [line["events"] for line in lines] == [[], [told]]
 
 
 @pytest.mark.parametrize(("factor", "taken"), [(0.9e6, True), (1.1e6, False)])

@@ -31,7 +31,8 @@ class Screen:
     )
     claims: float = setting(
         10.0,
-        "a reported loss, length or number of examples beyond this many times the median is cut to it; 0 cuts none",
+        "a reported loss, length, number of examples or link speed beyond this many times the median is cut to it; "
+        "0 cuts none",
         ge=0,
     )
 

@@ -114,6 +114,7 @@ def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan, keys: Sequ
                 since=lambda: min(Checkpoints(path).rounds(), default=0),
                 timeout=plan.timeout,
                 links=measured_links(experiment.environment.world),
+                claims=experiment.method.screen.claims,
                 log=path / LOG,
                 examples=dict(enumerate(progress.server.population.sizes.tolist())),
                 owners=Owners({k: keys[k % len(keys)] for k in range(experiment.config.clients)} if keys else {}),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heteroselect.arrays import Counts
-from heteroselect.claims import bounded_examples
+from heteroselect.claims import bounded_examples, bounded_speeds
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.flower.down import LACKS, Down
@@ -63,10 +63,10 @@ LIFE_SIGN = 20.0  # seconds in which a node answers whose client another one cla
 class FlowerEngine:
     """Clients on the nodes of a grid. `kept` holds, for each client, which of its uploads were used, until it has
     answered that it knows: that is all the server keeps for it, and it goes into the checkpoints. `since` gives the
-    oldest round that the server may have to fall back to. `links` takes in what nodes measured of their uplinks. With
-    `log`, each round's payloads are noted there by their SHA-256; `more` goes along with every message. `examples` are
-    how many each client has, where the server knows; of the others the first claim holds for the whole run. `owners`
-    know which key each client belongs to."""
+    oldest round that the server may have to fall back to. `links` takes in what nodes measured of their uplinks, each
+    no further from the median than `claims` times. With `log`, each round's payloads are noted there by their SHA-256;
+    `more` goes along with every message. `examples` are how many each client has, where the server knows; of the others
+    the first claim holds for the whole run. `owners` know which key each client belongs to."""
 
     def __init__(
         self,
@@ -76,6 +76,7 @@ class FlowerEngine:
         *,
         run: str,
         kept: MutableMapping[int, Kept],
+        claims: float,
         since: Callable[[], int] = lambda: 0,
         timeout: float = 600.0,
         links: MeasuredLinks | None = None,
@@ -95,7 +96,7 @@ class FlowerEngine:
         self._silent: set[int] = set()  # nodes that gave no answer at all when they were asked last
         self._there: dict[int, int] = {}  # the round of the last model that came as steps and was answered with
         self._ordered: dict[int, int] = {}  # the round of each order whose upload is not settled
-        self.links, self.more = links, dict(more or {})
+        self.links, self.claims, self.more = links, claims, dict(more or {})
         self._measured: dict[int, tuple[int, int]] = {}
         if links is not None:
             links.estimates.update({k: float(one[UPLINK][0]) for k, one in kept.items() if UPLINK in one})
@@ -252,21 +253,24 @@ class FlowerEngine:
             content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **model, **self.more})
             messages.append(_message(content, self.homes[client], header.kind, request.round, self.timeout))
         answers: dict[int, RecordDict] = {}
+        headers: dict[int, Header] = {}
         wrong: dict[int, list[str]] = {}  # by node: whom an answer is of is what may be wrong with it
         for message in self.post.exchange(messages, self.timeout):
             reasons = wrong.setdefault(message.metadata.src_node_id, [])
             try:
-                who = self._asked(message, {client: rounds[client] for client in told})
+                header = self._asked(message, {client: rounds[client] for client in told})
             except RecordError as error:
                 reasons.append(str(error))
                 continue
-            answers[who] = message.content
+            who = header.client
+            answers[who], headers[who] = message.content, header
             if down is not None and down.weights.trail is not None and LACKS not in _body(message.content):
                 self._there[who] = down.weights.trail.round
             if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
                 self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
         self._silent = {self.homes[client] for client in told} - set(wrong)
         self._note_missing(set(told), set(answers), wrong)
+        self._measure(headers)
         return set(told), answers
 
     def _note_missing(self, told: set[int], answered: set[int], wrong: Mapping[int, Sequence[str]]) -> None:
@@ -298,22 +302,28 @@ class FlowerEngine:
         """Whether the client's node answered anything when it was asked last."""
         return client in self.homes and self.homes[client] not in self._silent
 
-    def _asked(self, message: Message, told: Mapping[int, int]) -> int:
-        """Which client this is the answer of, or RecordError."""
+    def _asked(self, message: Message, told: Mapping[int, int]) -> Header:
+        """The header of an answer to what was told, which names its client; or RecordError."""
         node = message.metadata.src_node_id
         header = Header.read(_content(message))
         mine = (self.run, told.get(header.client), self.homes.get(header.client))
         if (header.run, header.round, node) != mine:
             raise RecordError("an answer that nobody asked it for")
-        self._measure(header, node)
-        return header.client
+        return header
 
-    def _measure(self, header: Header, node: int) -> None:
-        """Add what a node measured to the links; each of its measurements counts once."""
-        client, this = header.client, (node, header.measurement)
-        if self.links is not None and header.measurement and self._measured.get(client) != this:
-            self._measured[client] = this
-            estimate = self.links.measured(client, max(header.uplink, 1.0))
+    def _measure(self, headers: Mapping[int, Header]) -> None:
+        """Add what nodes measured to the links, bounded by what is known of all; each measurement counts once."""
+        if self.links is None:
+            return
+        of = {client: (self.homes[client], header.measurement) for client, header in sorted(headers.items())}
+        new = {k: this for k, this in of.items() if this[1] and self._measured.get(k) != this}
+        self._measured |= new
+        claimed = {client: headers[client].uplink for client in new}
+        speeds, events = bounded_speeds(claimed, self.links.estimates, self.claims)
+        for event in events:
+            self.notes.trouble(event.client, event.detail, kind=event.kind)
+        for client, speed in speeds.items():
+            estimate = self.links.measured(client, speed)
             self.kept[client] = {**self.kept.get(client, {}), UPLINK: np.array([estimate])}
 
     def _meet(self, patience: float) -> None:

@@ -148,6 +148,7 @@ class HeteroSelectStrategy(Strategy):
             since=lambda: self._server.round if self._server else 0,
             timeout=self.timeout,
             links=measured_links(self.environment.world),
+            claims=self.method.screen.claims,
             more={SETTINGS: ConfigRecord({"toml": client_settings(self.config)})},
         )
         self._engine.gather()
