@@ -36,6 +36,22 @@ def test_two_have_no_majority_zeros_are_no_measure_and_zero_cuts_nothing() -> No
         assert places.size == 0
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("others", "bound", "taken"), [([], 10, 0.0), ([4.0], 10, 4.0), ([0.0, -4.0], 10, 4.0), ([1.0, 2.0, 3.0], 0, 2.0)]
+)
+def test_what_is_no_number_is_replaced_and_noted_of_few_and_without_a_bound(
+    wrong: float, others: list[float], bound: float, taken: float
+) -> None:
+    found, places = bounded(np.array([*others, wrong]), bound)
+    assert found.tolist() == [*others, taken]
+    assert places.tolist() == [len(others)]
+    uploads = {k: upload(k, norm=norm) for k, norm in enumerate([*others, wrong])}
+    reports, events = bounded_reports(uploads, bound)
+    assert [one.report["norm"] for one in reports.values()] == [*others, taken]
+    assert [(event.client, event.kind) for event in events] == [(len(others), "claim")]
+
+
 @given(
     st.lists(st.floats(0.5, 2.0), min_size=5, max_size=20),
     st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=4),

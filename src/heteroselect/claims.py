@@ -25,17 +25,20 @@ def bounded(values: Reals, bound: float) -> tuple[Reals, Counts]:
     """The values, cut to ± `bound` times the median of their amounts, and the places of those that were cut.
 
     What is not a number becomes the median. Zeros say nothing about what is usual, and of fewer than three there is
-    no majority to go by. A bound of 0 cuts nothing.
+    no majority to go by: then, and with a bound of 0, only what is not finite is replaced, by the median of what is (0
+    where nothing is).
 
     >>> bounded(np.array([1.0, 2.0, 3.0, 1e29]), 10)
     (array([ 1.,  2.,  3., 20.]), array([3]))
     """
-    amounts = np.abs(values[np.isfinite(values) & (values != 0)])
-    if not bound or len(amounts) < 3:
-        return values, np.empty(0, np.int64)
+    finite = np.isfinite(values)
+    amounts = np.abs(values[finite & (values != 0)])
     # the lower one of two in the middle, so that half of the claims cannot move it
-    median = float(np.quantile(amounts, 0.5, method="lower"))
-    cut = np.clip(np.where(np.isnan(values), median, values), -bound * median, bound * median)
+    median = float(np.quantile(amounts, 0.5, method="lower")) if len(amounts) else 0.0
+    if not bound or len(amounts) < FEWEST:
+        cut = np.where(finite, values, median)
+    else:
+        cut = np.clip(np.where(np.isnan(values), median, values), -bound * median, bound * median)
     return cut, np.flatnonzero(cut != values)
 
 
