@@ -378,6 +378,28 @@ def test_an_update_far_longer_than_the_others_is_refused():
     assert float(played.server.weights.vector.abs().max()) <= 1
 
 
+class Swelling(Script):
+    """Its clients send a million times as much from round 5 on."""
+
+    def train(self, weights, orders, shared):
+        times = np.float32(1e6 if orders[0].round >= 5 else 1.0)
+        sent = [(one, decode(one.payload, self.layout.size)) for one in super().train(weights, orders, shared)]
+        return [replace(one, payload=encode(replace(u, values=times * u.values))) for one, u in sent]
+
+
+@pytest.mark.parametrize("selected", [1, 2])
+def test_a_cohort_of_one_or_two_is_measured_by_what_was_accepted_before(selected):
+    server, engine = begin(), Swelling()
+    for t in range(1, 5):
+        played, _ = play(Moment(t, 10), engine, order=(1, 2, 0), selected=selected, server=server)
+        server = played.server
+        assert kinds(played) == []
+    played, _ = play(Moment(5, 10), engine, order=(1, 2, 0), selected=selected, server=server)
+    assert kinds(played) == [(1, "rejected"), (2, "rejected")][:selected]
+    assert torch.equal(played.server.weights.vector, server.weights.vector)
+    assert played.server.of("screen")["lengths"].tolist() == [1.0] * 4 * selected, "what is refused is no measure"
+
+
 def test_an_update_that_counts_nothing_is_kept_by_its_sender_where_asked():
     assert counted(play()[0]) == {0, 1, 2}  # client 0 has weight 0
     assert counted(play(memory=ErrorMemory(keep_unweighted=True))[0]) == {1, 2}

@@ -216,6 +216,23 @@ def test_an_answer_that_cannot_be_used_is_rejected():
     assert played.server.weights.vector.tolist() == [0, 0, 0]
 
 
+def test_a_step_of_one_answer_is_measured_by_what_was_accepted_before():
+    run, engine = Run((2.0, 3.0, 7.0), Buffer(size=1)), Script.train
+
+    def swelling(weights, orders, shared):
+        uploads = engine(run.engine, weights, orders, shared)
+        return [replace(one, payload=encode(Update.whole(np.full(3, 1e6, np.float32)))) for one in uploads]
+
+    assert [one.record.events for one in run.steps(4)] == [[]] * 4
+    run.engine.train = swelling
+    for _ in range(3):  # those at work were started before
+        before, played = run.server.weights.vector, run.step()
+        if played.record.events:
+            break
+    assert [event.kind for event in played.record.events] == ["rejected"]
+    assert torch.equal(played.server.weights.vector, before)
+
+
 def test_somebody_who_comes_starts_and_one_who_leaves_is_missing():
     # client 0 is there all the time, client 1 from second 1 to 3 (it would need 3 seconds), client 2 from second 1 on
     there = Availability.of([[(0, 100)], [(1, 3)], [(1, 100)]], 100)

@@ -20,8 +20,11 @@ from torch import nn
 import heteroselect
 from heteroselect import HeteroSelectError, methods
 from heteroselect.cli import app
+from heteroselect.compress.update import Update
+from heteroselect.compress.wire import decode, encode
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import read_rounds, read_summary
+from heteroselect.simulate.engine import Simulator
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -119,6 +122,27 @@ def test_every_kind_of_state_comes_back(tmp_path: Path, change: dict) -> None:
     assert resumed.model_sha256 == straight.model_sha256
     same(tmp_path / "a", tmp_path / "b")
     assert not (tmp_path / "b" / "store").exists()
+
+
+def test_a_cohort_of_one_is_measured_by_what_was_accepted_before_the_run_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"selected": 1, "rounds": 5, "method.compress.kind": "none", "method.allocate.kind": "all"}
+    broken_off(tmp_path / "run", 4, **settings)
+    train = Simulator.train
+
+    def swelling(self, weights, orders, shared):
+        size, uploads = self.layout.size, train(self, weights, orders, shared)
+        sent = [(one, decode(one.payload, size)) for one in uploads]
+        return [
+            dataclasses.replace(one, payload=encode(Update.whole(np.float32(1e6) * update.dense())))
+            for one, update in sent
+        ]
+
+    monkeypatch.setattr(Simulator, "train", swelling)
+    lines = heteroselect.resume(tmp_path / "run").rounds
+    kinds = [[event["kind"] for event in line["events"]] for line in lines]
+    assert kinds == [[], [], [], ["rejected"], ["rejected"]], "the last checkpoint is that of round 3"
 
 
 def test_a_store_on_disk_gives_the_bits_of_one_in_memory(tmp_path: Path, whole: Path) -> None:
