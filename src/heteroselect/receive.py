@@ -9,7 +9,7 @@ import numpy as np
 
 from heteroselect import population
 from heteroselect.arrays import Counts, Reals
-from heteroselect.compress import Update, promises
+from heteroselect.compress import Measured, Update, promises
 from heteroselect.compress.wire import WireError, decode, table_with
 from heteroselect.conditions import Conditions
 from heteroselect.messages import Upload
@@ -143,7 +143,7 @@ def accept(
             continue
         finally:
             decoding[client] = time.perf_counter() - began
-        if sends_too_much(update, float(sent.densities[place]), method):
+        if sends_too_much(update, payloads[place], float(sent.densities[place]), method):
             events.append(Event(client, "rejected", "it sent more than it was allowed to"))
         else:
             updates[client] = update
@@ -155,11 +155,12 @@ def accept(
     return Arrived(updates, {}, over_the_air, 0.0, events, {}, spent, decoding)
 
 
-def sends_too_much(update: Update, density: float, method: Method) -> bool:
-    """Whether an update keeps far more coordinates than were ordered. Rules that draw at random, or go by a threshold
-    of a sample, keep up to twice as many; one with values of its own counts bits, not coordinates."""
-    counts = promises(method.compress, "uses_density") and not promises(method.compress, "own_values")
-    return counts and update.positions.size > 2 * density * update.size + 64
+def sends_too_much(update: Update, payload: int, density: float, method: Method) -> bool:
+    """Whether an update keeps far more coordinates than were ordered, or has a payload of far more bytes where the
+    density counts bits. Rules that draw at random, or go by a threshold of a sample, keep up to twice as many."""
+    if isinstance(method.compress, Measured):
+        return payload > method.compress.longest(update.size, density)
+    return promises(method.compress, "keeps_density") and update.positions.size > 2 * density * update.size + 64
 
 
 def _fate(client: int, uploaded: bool, left: bool, expected: bool, struck: dict[int, str]) -> str | None:

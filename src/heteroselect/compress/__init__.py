@@ -12,7 +12,7 @@ from heteroselect.compress.memory import EF21, ErrorMemory, MomentumMemory, NoMe
 from heteroselect.compress.privacy import PRIVACY, Gaussian, NoPrivacy
 from heteroselect.compress.qsgd import QSGD
 from heteroselect.compress.random_k import RandomK
-from heteroselect.compress.scene import Guided, Scene, promises
+from heteroselect.compress.scene import Guided, Measured, Scene, promises
 from heteroselect.compress.sign import Sign
 from heteroselect.compress.stc import STC
 from heteroselect.compress.ternary import Ternary
@@ -50,6 +50,7 @@ __all__ = [
     "Guided",
     "Kept",
     "Luar",
+    "Measured",
     "MomentumMemory",
     "NoMemory",
     "NoPrivacy",

@@ -13,7 +13,7 @@ import numpy as np
 
 from heteroselect.compress.codecs.grid import Grid
 from heteroselect.compress.codecs.rotated import Rotated
-from heteroselect.compress.rotation import LARGEST, Rotation, tail
+from heteroselect.compress.rotation import LARGEST, Rotation, longest, tail
 from heteroselect.compress.scene import FORGETS, Scene
 from heteroselect.compress.topk import kept_count
 from heteroselect.compress.update import Update, Values, all_positions, finite
@@ -45,6 +45,9 @@ class Drive:
     def variance(self, density: float) -> float:
         """E‖x̂ − x‖²/‖x‖² = π/(2θ) − 1, as for a uniform rotation and large blocks."""
         return math.pi / (2 * density) - 1 if density > 0 else math.inf
+
+    def longest(self, size: int, density: float) -> int:
+        return longest(size, self.exponent, density)
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         finite(v)

@@ -85,6 +85,18 @@ def tail(size: int) -> int:
     return size % SHORTEST
 
 
+def longest(size: int, exponent: int, density: float) -> int:
+    """Bytes that no payload has more of that spends `density` bits per coordinate: twice these, and for each block its
+    scale and the few coordinates of which it keeps at least, which are fewer than 256 bits; header and tail come on
+    top.
+
+    >>> longest(8192 + 1024 + 16 + 3, 12, 0.1)
+    614
+    """
+    whole, rest = divmod(size - tail(size), 1 << exponent)
+    return int(2 * density * size + 256 * (whole + rest.bit_count())) // 8 + 256
+
+
 def _hadamard(rows: Values) -> Values:
     """Of each row. Sums and differences of whole columns, in an order that does not depend on the machine (a matrix
     product's would), for a few rows at a time, which stay in the cache."""

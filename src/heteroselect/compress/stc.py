@@ -22,6 +22,7 @@ class STC:
 
     kind: ClassVar[str] = "stc"
     own_values: ClassVar[bool] = True
+    keeps_density: ClassVar[bool] = True
     brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
 
     rounding: Rounding = setting("floor", ROUNDING)

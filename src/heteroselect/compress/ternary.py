@@ -24,7 +24,7 @@ import numpy as np
 from heteroselect.arrays import Reals
 from heteroselect.compress.codecs.bits import Codes
 from heteroselect.compress.codecs.ternary import SMALLEST, Order, Signs
-from heteroselect.compress.rotation import LARGEST, Rotation, tail
+from heteroselect.compress.rotation import LARGEST, Rotation, longest, tail
 from heteroselect.compress.scene import FORGETS, Scene
 from heteroselect.compress.topk import top_positions
 from heteroselect.compress.update import Positions, Update, Values, all_positions, finite
@@ -74,6 +74,9 @@ class Ternary:
     def variance(self, density: float) -> float:
         """E‖x̂ − x‖²/‖x‖² at θ bits per coordinate, of blocks that get equal bits."""
         return _error(1 << self.exponent, density)
+
+    def longest(self, size: int, density: float) -> int:
+        return longest(size, self.exponent, density)
 
     def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
         finite(v)
