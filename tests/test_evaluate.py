@@ -42,12 +42,14 @@ def test_the_accuracy_on_each_class_has_four_digits_and_none_without_an_example(
 def test_only_where_targets_are_classes_and_not_too_many() -> None:
     assert class_accuracies(OUTPUTS, TARGETS, None) is None
     assert class_accuracies(torch.zeros(6), TARGETS, 3) is None
-    wide = torch.nn.functional.pad(OUTPUTS, (0, 98), value=-1.0)
-    assert class_accuracies(wide, TARGETS, 101) is None
-    assert class_accuracies(wide[:, :100], TARGETS, 100) is not None
+    wide = torch.nn.functional.pad(OUTPUTS, (0, 998), value=-1.0)
+    assert class_accuracies(wide, TARGETS, 1001) is None
+    assert class_accuracies(wide, TARGETS, 1000) == [0.6667, 1.0, 0.5] + [None] * 997
+    assert class_accuracies(wide, TARGETS, 3) == [0.6667, 1.0, 0.5], "outputs that are no class's"
+    assert class_accuracies(OUTPUTS, TARGETS, 4) is None
 
 
-@pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 4), (6, 3, 2)])
+@pytest.mark.parametrize("shape", [(6,), (6, 1), (6, 2), (6, 3, 2)])
 def test_outputs_that_are_not_one_number_a_class_give_nothing(shape: tuple[int, ...]) -> None:
     assert client_accuracies(torch.zeros(shape), TARGETS, [TARGETS], 3) is None
 
