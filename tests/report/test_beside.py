@@ -1,5 +1,7 @@
 """A paper's figures stand beside runs that can be measured by them."""
 
+import shutil
+
 import pytest
 
 from heteroselect.report.beside import beside
@@ -49,6 +51,18 @@ def test_a_written_configuration_keeps_its_row_until_it_becomes_another_experime
     written = load("mnist").config
     assert len(load(written).config.paper) == 1
     assert load(written, changes={"data.partition": "iid"}).config.paper == ()
+
+
+def test_a_page_shows_no_row_that_is_not_of_all_of_its_runs(make_run, tmp_path):
+    """As one of mnist and of mnist with another partition, whose runs carry no row."""
+    make_run("paper's")
+    other = make_run("other", method="other", paper=False)
+    found = compare([tmp_path])
+    assert found.paper == ()
+    assert found.left_out == ("the paper's Table I is left out: it is not of all of these runs.",)
+    shutil.rmtree(other)
+    assert [row.source for row in compare([tmp_path]).paper] == ["Table I"]
+    assert compare([tmp_path]).left_out == ()
 
 
 def test_a_page_shows_what_stands_beside_any_of_its_runs(make_run, tmp_path):

@@ -96,14 +96,17 @@ def compare(folders: Sequence[Path]) -> Comparison:
     for run in sorted(runs, key=lambda run: len(run.rounds)):  # the longest says most
         standing = beside(run.paper, len(run.rounds), reached=run.summary["rounds_to_target"] is not None)
         papers |= {row.source: row for row in standing}
+    # a row is of one experiment; beside one of another data set, partition or model it would say something wrong
+    strange = {name for name in papers if any(name not in {row.source for row in run.paper} for run in runs)}
+    wrong = [f"the paper's {name} is left out: it is not of all of these runs." for name in sorted(strange)]
     first = runs[0].summary
-    notes, judged = (*left_out, *twice), str(first.get("evaluated_on", "test"))
+    notes, judged = (*left_out, *twice, *wrong), str(first.get("evaluated_on", "test"))
     clocks = tuple(sorted({str(run.config.get("world", {}).get("charge", "paper")) for run in runs}))
     return Comparison(
         dataset=first["dataset"],
         target=first["target"],
         groups=group(runs),
-        paper=tuple(papers.values()),
+        paper=tuple(row for name, row in papers.items() if name not in strange),
         left_out=notes,
         evaluated_on=judged,
         clocks=clocks,
