@@ -35,6 +35,7 @@ Rng = np.random.Generator
 VALUES = (Float32(), Float16(), BFloat16(), *(UniformValues(bits) for bits in (2, 3, 4, 8)))
 ROTATING = (Drive(4), Drive(9), Ternary(8), Ternary(9, "energy"), Ternary(11))
 NAMES = {0: "float32", 1: "float16", 2: "bfloat16", 3: "grid", 4: "rotated", 5: "rotated, with a tail", 6: "ternary"}
+LONGEST = 5.0  # µs of a processor for each byte and coordinate of a large payload; the slowest took 0.3 of them
 ALLOWANCE = 100_000  # bytes that decoding may take whatever it is given: the coder's tables
 PIECES = 40  # that the payloads are tried in, each with a generator of its own
 LARGE, OFTEN = 1 << 18, 0.003  # coordinates of a large model, and how many of the honest payloads are of one
@@ -268,7 +269,10 @@ def main() -> int:
     if arguments.count >= 1_000_000:
         (RESULTS / "fuzz.md").write_text(page(found), encoding="utf-8")
         (RESULTS / "fuzz.json").write_text(json.dumps(found, indent=2) + "\n")
-    return int(bool(wrong or missing))
+    slow = [code for code, tally in tallies.items() if tally.large > LONGEST]
+    if slow:
+        print(f"more than {LONGEST:g} µs for each byte and coordinate: the codecs of kind {slow}")
+    return int(bool(wrong or missing or slow))
 
 
 if __name__ == "__main__":

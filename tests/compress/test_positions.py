@@ -169,6 +169,19 @@ def test_more_segments_than_are_worth_it_are_refused_before_they_are_decoded(cou
         decode_positions(ENTROPY, struct.pack("<HI", count, 0) + table, count * each, count * kept)
 
 
+@pytest.mark.parametrize("count", [1, 7, 500])
+def test_what_the_dearest_valid_payload_makes_the_decoder_build_is_bounded(count: int, monkeypatch) -> None:
+    """Tables are what costs: one for each segment, here with as many entries as a liar may say that its gaps are long.
+    They are fewer than coordinates, and the segments than there are bytes for them."""
+    segments = [Segment(1024, 40, 0, 984)] * count
+    data, built, model = entropy_coded(segments, 1), [], Segment.model
+    monkeypatch.setattr(Segment, "model", lambda segment: built.append(segment) or model(segment))
+    assert decode_positions(ENTROPY, data, 1024 * count, 40 * count).size == 40 * count
+    assert built == segments
+    assert 11 * len(built) < len(data)
+    assert sum(segment.most + 1 for segment in built) <= 1024 * count
+
+
 @pytest.mark.parametrize(("count", "apart"), [(2, True), (1024, True), (1025, False), (70_000, False)])
 def test_a_model_of_however_many_layers_is_read_again(count: int, apart: bool) -> None:
     """Every second layer is empty, so that layers are worth taking apart as long as there may be so many."""
