@@ -90,6 +90,7 @@ class FlowerEngine:
         self.notes, self.owners = Notes(log), owners or Owners()
         self.homes: dict[int, int] = {}
         self.examples = dict(examples or {})
+        self.decode_seconds: dict[int, float] = {}  # of the uploads of the last round
         self._claimed = dict(self.examples)
         self._lived: dict[int, int] = {}  # the last home of each client, also where it is gone
         self._tried: dict[int, float] = {}  # when nodes were asked for their clients
@@ -158,6 +159,7 @@ class FlowerEngine:
 
     def decoded(self, seconds: Mapping[int, float]) -> None:
         """How long it took to decode each upload of the round."""
+        self.decode_seconds = dict(seconds)
         self.notes.decoded(seconds)
 
     def sizes(self, bound: float) -> Counts:

@@ -121,6 +121,7 @@ class HeteroSelectStrategy(Strategy):
             "selected": record.selected,
             "densities": record.densities,
             "weights": record.weights,
+            "decode-seconds": [self._engine.decode_seconds.get(client, 0.0) for client in record.selected],
         }
         metrics |= {"loss": record.loss_mean} if record.loss_mean is not None else {}
         self._shown = ArrayRecord(self.model.state_dict())
