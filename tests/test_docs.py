@@ -13,7 +13,7 @@ from heteroselect.kinds import KINDS
 from heteroselect.report.tables import settings_page
 from heteroselect.runs import study as studies
 from heteroselect.runs.experiment import prepare
-from heteroselect.settings import describe
+from heteroselect.settings import config, describe
 from heteroselect.settings.config import flatten, load
 from scripts import script
 
@@ -127,3 +127,26 @@ def test_no_pickle_and_no_global_generator():
         assert not re.search(r"torch\.(load|save)\(|np\.random\.(seed|rand|randn|choice|permutation)\(", text), (
             path.name
         )
+
+
+def test_the_study_of_hostile_clients_is_that_of_its_runs():
+    pytest.importorskip("matplotlib", reason="the study draws a figure (pip install 'heteroselect[report]')")
+    study = script("studies/hostile.py")
+    found = json.loads((ROOT / "studies" / "hostile.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    assert f"{study.START}\n{study.section(found)}{study.END}" in page
+
+
+@pytest.mark.slow
+def test_the_table_of_epsilons_is_what_the_accountant_says(monkeypatch):
+    """Of the preset with the fewest rounds; each of the others takes seconds."""
+    pytest.importorskip("dp_accounting", reason="ε needs an accountant (pip install 'heteroselect[privacy]')")
+    study = script("studies/privacy_page.py")
+    page = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
+    lines = page.partition(study.START)[2].partition(study.END)[0].split("\n")
+    assert [line.split("`")[1] for line in lines if "`" in line] == list(config.presets()), "all are in the table"
+    found = {"audiomnist": config.presets()["audiomnist"]}
+    monkeypatch.setattr(config, "presets", lambda: found)
+    heads, rule, row = study.presets_table().splitlines()
+    assert lines[1:3] == [heads, rule]
+    assert row in lines
