@@ -102,11 +102,12 @@ def crossing() -> str:
     sent = _means(outcomes, "megabytes")
     times = sent[ways[0].index("softmax")] / sent[ways[0].index("uniform")]
     pair, far = f"`{ways[0][row]}` with `{ways[1][column]}`", 100 * left[row, column]
+    rest = 100 * np.sqrt((without**2).mean())
     all_pairs, low, high = (100 * known[key] for key in ("value", "low", "high"))
     return (
-        f"They do, by {all_pairs:.2f} points in the root mean square over all pairs ({low:.2f} to {high:.2f}), and nearly "
-        f"all of it is one pair: {pair} ends {abs(far):.1f} points {'below' if far < 0 else 'above'} what the two cost "
-        f"apart. Without `{ways[0][row]}` the root mean square is {100 * np.sqrt((without**2).mean()):.2f} points. "
+        f"They do, by {all_pairs:.2f} points in the root mean square over all pairs ({low:.2f} to {high:.2f}), and "
+        f"nearly all of it is one pair: {pair} ends {abs(far):.1f} points {'below' if far < 0 else 'above'} what the "
+        f"two cost apart. Without `{ways[0][row]}` the root mean square is {rest:.2f} points. "
         f"Scoring everybody (`softmax`) multiplies all traffic by {times.min():.1f} to {times.max():.1f}, whatever is "
         "compressed. (Compressors have their own densities: these are not at equal bytes.)\n"
     )
