@@ -19,7 +19,7 @@ from heteroselect import HeteroSelectError, files
 from heteroselect.cli import app
 from heteroselect.report import curves
 from heteroselect.report.load import compare
-from heteroselect.runs import cross, table
+from heteroselect.runs import cross_table, table
 from heteroselect.runs.folder import RunFolder, locked, read_rounds, whole_rounds
 from run_folders import PowerError, stop
 
@@ -307,5 +307,5 @@ def test_no_cell_of_a_cross_is_a_formula() -> None:
         runs={},
         seeds=(42,),
     )
-    head, line = csv.reader(io.StringIO(cross._csv(crossing)))
+    head, line = csv.reader(io.StringIO(cross_table._csv(crossing)))
     assert (head[0], line[:2], line[-1]) == ("'=axis", ["'=1+1", "x"], "'@reason")
