@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from heteroselect.arrays import Counts
-from heteroselect.claims import bounded_examples, bounded_speeds
+from heteroselect.claims import FEWEST, bounded_examples, bounded_speeds
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Layout, Weights
 from heteroselect.flower.down import LACKS, Down
@@ -53,7 +53,6 @@ _log = logging.getLogger(__name__)
 SETTLED, UPLINK = "settled", "uplink"
 HUGE = 1e30  # beyond it a report is no measurement, and sums of reports would overflow
 MOST = 10**12  # examples of a client: sums of them do not overflow
-FEW = 3  # of fewer clients there is no majority to go by
 GROWTH = 1e6  # how many times as large as before (as 1 at least) batch-norm statistics may be
 ARRIVAL = 300.0  # seconds in which all clients should have a node: to start takes longer than to answer
 PATIENCE = 60.0  # seconds to wait for a node to name its clients, and until a silent one is asked again
@@ -134,7 +133,7 @@ class FlowerEngine:
             except RecordError as error:
                 self.notes.trouble(client, str(error))
         alone = len(questions) == self.clients and not any(self._heard(question.client) for question in questions)
-        if questions and not found and (len(questions) >= FEW or alone):
+        if questions and not found and (len(questions) >= FEWEST or alone):
             last = self.notes.troubles[-1] if self.notes.troubles else "nobody answered"
             raise HeteroSelectError(
                 f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s ({last}); allowed is a "
@@ -294,7 +293,7 @@ class FlowerEngine:
         cohort of three or more could, the settings are to blame, and the run ends as it does in the simulator."""
         bodies = {client: _body(content) for client, content in answers.items()}
         refused = {client: str(body[REFUSED]) for client, body in bodies.items() if REFUSED in body}
-        if len(refused) == everybody >= FEW:
+        if len(refused) == everybody >= FEWEST:
             raise HeteroSelectError(refused[min(refused)][:LONGEST])
         for client, why in refused.items():
             self.notes.trouble(client, why)
