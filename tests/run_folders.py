@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tomli_w
 
@@ -31,6 +32,19 @@ def line(t: int, *, seed: int, accuracy: float | None, **changes: Any) -> dict[s
         "score_parts": {"loss": 0.1 * t, "diversity": 0.5, "fairness": 0.0, "staleness": 1.0},
         **changes,
     }
+
+
+POINTS = {
+    **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
+    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+}
+"""Settings of a run on a few points of a file, which takes tenths of a second."""
+
+
+def write_points(folder: Path) -> None:
+    """The file of these points."""
+    rng = np.random.default_rng(0)
+    np.savez(folder / "points.npz", x=rng.normal(size=(60, 4)).astype(np.float32), y=rng.integers(0, 2, 60))
 
 
 class PowerError(Exception):

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.files import read_toml
-from run_folders import PowerError, stop
+from run_folders import POINTS, PowerError, stop, write_points
 
 pytestmark = pytest.mark.slow  # they train
 
@@ -18,11 +17,8 @@ KEY = "simulate.checkpoint_dir"
 
 @pytest.fixture
 def settings(tmp_path: Path) -> dict[str, Any]:
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "points.npz", x=rng.normal(size=(60, 4)).astype(np.float32), y=rng.integers(0, 2, 60))
-    small = {"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5}
-    place = {"data.name": str(tmp_path / "points.npz"), KEY: str(tmp_path / "disk")}
-    return {**small, **place, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
+    write_points(tmp_path)
+    return {**POINTS, "data.name": str(tmp_path / "points.npz"), KEY: str(tmp_path / "disk")}
 
 
 def play(out: Path, settings: dict[str, Any], **more: Any) -> Any:

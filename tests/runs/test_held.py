@@ -11,26 +11,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import heteroselect
-from run_folders import PowerError, stop
+from run_folders import POINTS, PowerError, stop, write_points
 
 pytestmark = pytest.mark.slow  # they train
-
-RNG = np.random.default_rng(0)
-X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
-SMALL = {
-    **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
-    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
-}
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    np.savez(tmp_path / "points.npz", x=X, y=Y)
+    write_points(tmp_path)
     return tmp_path
 
 
@@ -42,7 +34,7 @@ def broken(here: Path) -> Path:
 
 
 def play(out: Path, **more: Any) -> Any:
-    return heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out, threads=1, **more)
+    return heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out, threads=1, **more)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -116,7 +108,7 @@ import torch
 import heteroselect
 
 torch.set_num_threads(1)
-SMALL = json.loads(sys.argv[1])
+POINTS = json.loads(sys.argv[1])
 
 
 def child(work):
@@ -131,7 +123,7 @@ def child(work):
 
 
 def play(out):
-    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out, threads=1)
+    heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out, threads=1)
 
 
 def killed_at(number, out):
@@ -181,7 +173,7 @@ print(json.dumps({"points": number, "wrong": wrong, "status": end("run")[0]}))
 
 
 def test_killed_at_any_write_a_run_goes_on_to_the_same_bits(here: Path) -> None:
-    settings = {**SMALL, "rounds": 2, "selected": 1, "simulate.store": "disk", "method.memory.kind": "error"}
+    settings = {**POINTS, "rounds": 2, "selected": 1, "simulate.store": "disk", "method.memory.kind": "error"}
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(DRIVER), json.dumps(settings)],

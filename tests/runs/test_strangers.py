@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -21,28 +20,21 @@ from heteroselect.report import curves
 from heteroselect.report.load import compare
 from heteroselect.runs import cross_table, table
 from heteroselect.runs.folder import RunFolder, locked, read_rounds, whole_rounds
-from run_folders import PowerError, stop
+from run_folders import POINTS, PowerError, stop, write_points
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
-
-RNG = np.random.default_rng(0)
-X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
-SMALL = {
-    **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
-    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
-}
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    np.savez(tmp_path / "points.npz", x=X, y=Y)
+    write_points(tmp_path)
     return tmp_path
 
 
 def broken_off(out: Path, **settings: Any) -> Path:
     with pytest.raises(PowerError):
-        heteroselect.run("mnist", method="fedavg", settings={**SMALL, **settings}, out=out, watch=stop)
+        heteroselect.run("mnist", method="fedavg", settings={**POINTS, **settings}, out=out, watch=stop)
     return out
 
 
@@ -87,14 +79,14 @@ def test_a_link_in_the_place_of_a_part_of_a_file_is_not_written_through(here: Pa
     out.mkdir()
     for name in (".config.toml.partial", ".summary.json.partial", ".fingerprint.json.partial"):
         (out / name).symlink_to(precious / "thesis.txt")
-    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out)
     assert as_it_was(precious)
     assert json.loads((out / "summary.json").read_text())["status"] == "finished"
 
 
 def test_a_finished_run_with_a_link_is_not_tidied_up(here: Path, precious: Path) -> None:
     out = here / "run"
-    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out)
     (out / "checkpoint").symlink_to(precious)
     with pytest.raises(HeteroSelectError, match="checkpoint is a link"):
         heteroselect.resume(out)
@@ -128,7 +120,7 @@ def polished(out: Path, round: int) -> None:
 
 
 def test_an_edited_line_does_not_enter_the_summary(here: Path) -> None:
-    straight = heteroselect.run("mnist", method="fedavg", settings=SMALL, out=here / "straight")
+    straight = heteroselect.run("mnist", method="fedavg", settings=POINTS, out=here / "straight")
     out, warned = broken_off(here / "run"), []
     polished(out, 2)  # the checkpoint after round 1 still fits
     resumed = heteroselect.resume(out, warn=warned.append)
@@ -140,7 +132,7 @@ def test_an_edited_line_does_not_enter_the_summary(here: Path) -> None:
 
 def test_an_edited_line_of_a_finished_run_is_neither_shown_nor_reported(here: Path) -> None:
     out = here / "run"
-    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out)
     polished(out, 4)
     for read in (lambda: compare([out]), lambda: read_rounds(out), lambda: heteroselect.resume(out)):
         with pytest.raises(HeteroSelectError, match="its lines are not those of the run"):
@@ -152,7 +144,7 @@ def test_of_two_runs_in_one_place_the_second_writes_nothing(here: Path) -> None:
     out = here / "run"
     out.mkdir()
     with locked(out), pytest.raises(HeteroSelectError, match=r"^out: another process is at work"):
-        heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+        heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out)
     assert list(out.iterdir()) == []
 
 
@@ -180,7 +172,7 @@ def signed(content: object) -> str:
 )
 def test_what_is_nested_without_end_or_far_too_long_is_one_sentence(here: Path, name: str, content: str) -> None:
     out = here / "run"
-    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out)
     (out / name).write_text(content)
     with pytest.raises(HeteroSelectError, match=r"damaged|too long") as caught:
         compare([out])
@@ -194,7 +186,7 @@ def test_what_is_nested_without_end_or_far_too_long_is_one_sentence(here: Path, 
 
 def test_a_log_that_does_not_fit_into_memory_is_refused_before_it_is_read(here: Path, monkeypatch) -> None:
     out = here / "run"
-    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out)
     monkeypatch.setattr(files, "memory", lambda: 10**6)
     with (out / "rounds.jsonl").open("ab") as log:
         log.truncate(70_000)  # without taking room on the disk
@@ -229,7 +221,7 @@ def test_a_long_log_of_our_own_is_read(tmp_path: Path) -> None:
 
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(here: Path) -> None:
     out = here / "run"
-    heteroselect.run("mnist", method="fedavg", settings=SMALL, out=out)
+    heteroselect.run("mnist", method="fedavg", settings=POINTS, out=out)
     (out / "summary.json").unlink()
     os.mkfifo(out / "summary.json")
     with pytest.raises(HeteroSelectError, match="has not finished"):
@@ -271,7 +263,7 @@ def test_names_of_checkpoints_that_are_none_are_passed_over(here: Path) -> None:
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(here: Path) -> None:
     out = here / "run"
-    heteroselect.run("mnist", method=heteroselect.Method("[/x]"), settings=SMALL, out=out)
+    heteroselect.run("mnist", method=heteroselect.Method("[/x]"), settings=POINTS, out=out)
     assert "[/x] on points.npz" in CliRunner().invoke(app, ["show", str(out)], catch_exceptions=False).output
     found = CliRunner().invoke(app, ["reclock", str(out)], catch_exceptions=False)
     assert "[/x]" in found.output
