@@ -1,6 +1,7 @@
 """The registry: every method says what it is, has its parts, and learns."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,10 +35,12 @@ ISSUED = [
     "fedlecc",
     "longfed",
     "rl",
+    "qsgd",
     "fedpaq",
     "stc",
     "dgc",
     "aji",
+    "mem-sgd",
     "random-k",
     "wangni",
     "terngrad",
@@ -281,3 +284,47 @@ def test_steps_by_device_differ_and_the_fast_do_more():
     nova = heteroselect.run("mnist", method="fednova", settings=settings)
     equal = heteroselect.run("mnist", method="fedavg", settings=settings)
     assert max(line["seconds"] for line in nova.rounds) < max(line["seconds"] for line in equal.rounds)
+
+
+@pytest.mark.slow
+def test_oort_keeps_to_some_clients_as_its_released_code_does():
+    """The busiest twenty clients have 48 % of all picks by the authors' rule; in a uniform draw they have 29 %."""
+    settings = {"rounds": 100, "evaluate_every": 100, "method.train.steps": 5, "method.train.batch": 8}
+
+    def share(name):
+        rounds = heteroselect.run("mnist", method=name, settings=settings).rounds
+        picks = Counter(client for line in rounds for client in line["selected"])
+        return sum(count for _, count in picks.most_common(20)) / picks.total()
+
+    assert 0.40 < share("oort") < 0.60
+    assert 0.25 < share("fedavg") < 0.33
+
+
+def test_signsgd_sends_a_bit_per_coordinate_both_ways():
+    """What a client fetches of the second round is one step of the majority: 7,850 bits and what frames them, and the
+    model is the same to the bit as with whole models. Three clients never vote alike for and against."""
+    settings = {"clients": 3, "selected": 3, "rounds": 3, "method.train.steps": 2}
+    whole = heteroselect.run("mnist", method="signsgd-majority", settings=settings)
+    steps = heteroselect.run(
+        "mnist",
+        method="signsgd-majority",
+        settings=settings | {"method.down.kind": "steps", "method.down.coder": "stc", "method.down.density": 1.0},
+    )
+    assert steps.model_sha256 == whole.model_sha256
+    assert [line["bytes_down"] for line in whole.rounds] == [3 * 31_400] * 3
+    first, second, third = (line["bytes_down"] for line in steps.rounds)
+    assert first == 0  # the first model follows from the seed
+    for sent in (second, third):
+        assert 3 * 7_850 / 8 <= sent < 3 * (7_850 / 8 + 100)
+
+
+def test_the_curvature_probe_takes_device_time():
+    """Two passes over a batch beside six steps, scoring and links; none in the first round, which sends everything."""
+    settings = {"clients": 4, "selected": 2, "rounds": 3, "method.train.steps": 6, "world.charge": "everything"}
+    plain = settings | {"method.compress.kind": "topk"}
+    probed, without = (heteroselect.run("mnist", method="heteroselect", settings=one) for one in (settings, plain))
+    first, *later = zip(probed.rounds, without.rounds, strict=True)
+    assert first[0]["seconds"] == first[1]["seconds"]
+    for line, other in later:
+        assert line["selected"] == other["selected"]
+        assert 1.1 < line["seconds"] / other["seconds"] < 8 / 6

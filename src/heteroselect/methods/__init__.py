@@ -10,7 +10,7 @@ from heteroselect.methods.entry import STAR, Entry
 # in the order in which they are listed; a file has one ENTRY, or several ENTRIES
 _FILES = (
     "heteroselect fedavg fedprox optrate flexcom adasample fedcg power_of_choice oort fedcs optimal_client_sampling "
-    "clustered_sampling divfl delta fedcor rbcs_f fairfedcs fedstas fedlecc longfed rl fedpaq stc dgc aji random_k wangni terngrad signsgd_majority ef21 drive fedluar opwa fedband scaffold "
+    "clustered_sampling divfl delta fedcor rbcs_f fairfedcs fedstas fedlecc longfed rl qsgd fedpaq stc dgc aji mem_sgd random_k wangni terngrad signsgd_majority ef21 drive fedluar opwa fedband scaffold "
     "feddyn fedsol fednova fedadam fedyogi fedavgm fedacg fedbuff lean heteroselect2"
 )
 

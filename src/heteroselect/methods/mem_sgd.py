@@ -1,0 +1,20 @@
+"""Mem-SGD: uniform clients, the largest fifth of the coordinates, and an error memory that keeps the rest."""
+
+from heteroselect.aggregate import Equal
+from heteroselect.allocate import UniformShare
+from heteroselect.compress import ErrorMemory, TopK
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+
+ENTRY = Entry(
+    Method(
+        "mem-sgd",
+        allocate=UniformShare(),
+        memory=ErrorMemory("static", static=1.0),
+        compress=TopK(),
+        weigh=Equal(),
+    ),
+    summary="the largest coordinates, and an error memory that keeps the rest",
+    paper='Stich, Cordonnier, Jaggi, "Sparsified SGD with memory", NeurIPS 2018',
+    leaves_out="the average of the models of all rounds, and the gradient of each single step: a client sends the update of all its steps in a round",
+)

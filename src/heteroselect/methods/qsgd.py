@@ -1,0 +1,13 @@
+"""QSGD: uniform clients, each coordinate rounded at random to one of seven levels of its bucket's norm, or to zero."""
+
+from heteroselect.aggregate import Equal
+from heteroselect.compress import QSGD
+from heteroselect.method import Method
+from heteroselect.methods.entry import Entry
+
+ENTRY = Entry(
+    Method("qsgd", compress=QSGD(levels=7), weigh=Equal()),
+    summary="each coordinate in four bits, rounded at random without bias",
+    paper='Alistarh, Grubic, Li, Tomioka, Vojnović, "QSGD: Communication-efficient SGD via gradient quantization and encoding", NeurIPS 2017',
+    leaves_out="the gradient of each single step: what a client sends is the update of all its steps in a round",
+)
