@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tuning
 from numpy.typing import NDArray
 
 from heteroselect.over_seeds import Arrivals, horizon, number, spread
@@ -216,6 +217,7 @@ def page(texts: Row, results: Row, theory: Row, figures: Row) -> str:
     parts += [
         _clocks(results, texts["text"]["clocks"].strip()),
         *studies[3:],
+        tuning.section(ROOT / "docs" / "results"),
         _mechanism(figures, results),
         _theory(theory),
     ]

@@ -9,8 +9,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def script(path: str) -> ModuleType:
-    """The script at this path of the project, imported under its own name: another may import it by that."""
+    """The script at this path of the project, imported under its own name: another may import it by that, and it the
+    others of its folder."""
     file = ROOT / path
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
     assert spec.loader is not None

@@ -102,7 +102,9 @@ class Result:
         found, measure = self.summary, self.measure
 
         def shown(value: float | None, unit: str) -> str:
-            return "not reached" if value is None else f"{value:,.4g} {unit}"
+            if value is None:
+                return "not reached"
+            return (f"{value:,.0f}" if value >= 1000 else f"{value:.4g}") + f" {unit}"
 
         final, peak = (
             "—" if value is None else measure.text(value) for value in (found["final_accuracy"], found["peak_accuracy"])

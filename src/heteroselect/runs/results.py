@@ -17,7 +17,7 @@ from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import parse_json, write_whole
-from heteroselect.over_seeds import interval, tail
+from heteroselect.over_seeds import interval, number, tail
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.reclock import depends
@@ -112,7 +112,7 @@ def _compared(key: str, ours: Sequence[float], theirs: Sequence[float]) -> str:
 def _range(key: str, values: Sequence[float]) -> str:
     if not values:
         return "not reached"
-    texts = [f"{value:.2%}" if key in BETTER_HIGH else f"{value:,.4g}" for value in (min(values), max(values))]
+    texts = [f"{value:.2%}" if key in BETTER_HIGH else number(value) for value in (min(values), max(values))]
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
 
 
