@@ -21,13 +21,17 @@ def play(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "heteroselect", *words], check=True, cwd=ROOT)
 
 
+def named(folder: Path) -> str:
+    """As the files will name it, which are mailed around: no folder of this machine."""
+    return str(folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder)
+
+
 def main(tuned: Path, compared: Path, kept: Path, *more: str) -> None:
     """Tune and compare, and keep what people look at."""
     play("tune", "mnist", "--methods", METHODS, "--trials", "12", "--seeds", "101,102", "--by", "final",
-         "--out", str(tuned), *more)  # fmt: skip
-    play(
-        "compare", "mnist", "--methods", METHODS, "--seeds", SEEDS, "--tuned", str(tuned), "--out", str(compared), *more
-    )
+         "--out", named(tuned), *more)  # fmt: skip
+    play("compare", "mnist", "--methods", METHODS, "--seeds", SEEDS,
+         "--tuned", named(tuned), "--out", named(compared), *more)  # fmt: skip
     kept.mkdir(parents=True, exist_ok=True)
     for file in (*tuned.glob("*.toml"), tuned / "tune.json", tuned / "tune.html", *(compared / f for f in COMPARED)):
         shutil.copy(file, kept)
