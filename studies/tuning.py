@@ -45,8 +45,8 @@ def _said(trials: Row) -> str:
     points = f"{count - 1} point{'s' * (count > 2)}"
     return (
         f"Each method had {count} trials, its default and {points} of its ranges, on validation examples with the "
-        f"seeds {seeds}; what was best there was compared on the test part with the seeds of the comparison (`make tune`; "
-        "[settings](results/tuned), [the trials](results/tuned/tune.html), "
+        f"seeds {seeds}; what was best there was compared on the test part with the seeds of the comparison "
+        "(`make tune`; [settings](results/tuned), [the trials](results/tuned/tune.html), "
         "[the comparison](results/tuned/report.html)). "
         "Changes are paired by seed, with 95 % intervals; ≈ marks what cannot be told apart from none."
     )
