@@ -2,8 +2,8 @@
 
     python studies/paper_figures.py --runs runs --logs DIR
 
-Reads the runs of the studies table1-mnist, table2, psi, mu, stress (MNIST) and table1 (CIFAR-10) below --runs, which
-`heteroselect study studies/NAME.toml --out RUNS/NAME` makes, and writes docs/results/paper-1-resource.svg to
+Reads the runs of the studies table1-mnist, table2, psi, mu, stress (MNIST), table1 (CIFAR-10) and table3 below --runs,
+which `heteroselect study studies/NAME.toml --out RUNS/NAME` makes, and writes docs/results/paper-1-resource.svg to
 paper-7-stress.svg and studies/figures.json, the numbers that their captions need. A figure or a panel whose runs are
 not there yet is left out, with a sentence. The paper's fifth figure (Tiny-ImageNet) has no run of ours; in its place
 stands the ψ sweep of its Table II.
@@ -74,6 +74,8 @@ TABLE_1 = {
 TABLE_2_PSI = {0.0: 0.7261, 0.2: 0.7368, 0.4: 0.7303, 0.6: 0.6691, 0.8: 0.5702}
 """The paper's Table II, CIFAR-10, seed 42: final accuracy at each ψ."""
 
+CIFAR100 = "CIFAR-100, ResNet9, ten rounds"
+"""The row of Table III's study."""
 COMPRESSION = {"primary": "score-proportional", "uniform compression": "uniform compression"}
 PROXIMAL = {"μ = 0": "μ = 0", "μ = 0.01": "μ = 0.01", "primary": "μ = 0.1", "μ = 0.5": "μ = 0.5"}
 """The rows of the two ablations, and what they are called in the figure."""
@@ -205,39 +207,69 @@ def mnist_time(material: Material) -> Figure | None:
 
 
 def bands(material: Material) -> Figure | None:
-    """Accuracy against round, mean ± 1σ: MNIST with the authors' settings, and CIFAR-10 as far as it is."""
-    mnist, log = material.rows("table1-mnist", "heteroselect-as-run"), material.log("mnist")
-    logs = [
-        one for one in material.logs if (one.dataset, one.psi, one.mu, one.variant) == ("cifar10", 0.4, 0.1, "adaptive")
-    ]
-    partly = material.unfinished.get("table1", {})
-    cifar = material.rows("table1") | {
-        label: runs for label, runs in partly.items() if not material.rows("table1", label)
-    }
-    if not mnist and not cifar:
+    """Accuracy against round: CIFAR-10 as far as it is, MNIST with the authors' settings, mean ± 1σ, and the first
+    rounds of CIFAR-100."""
+    drawn = [draw for draw in (_cifar10_bands, _mnist_bands, _cifar100_bands) if draw(material, None)]
+    if not drawn:
         return None
-    figure = _figure(3.9)
-    panels = list(figure.subplots(1, 2 if mnist and cifar else 1, squeeze=False)[0])
-    if mnist:
-        panel, runs = panels.pop(0), mnist["heteroselect-as-run"]
-        label = f"heteroselect-as-run, {_seeds(mnist)}"
+    places = "AA;BC" if len(drawn) == 3 else "AB"[: len(drawn)]  # the first of three has most lines, and its own row
+    figure = _figure(6.8 if len(drawn) == 3 else 3.9)
+    for draw, panel in zip(drawn, figure.subplot_mosaic(places).values(), strict=True):
+        draw(material, panel)
+    return figure
+
+
+def _mnist_bands(material: Material, panel: Axes | None) -> bool:
+    """Whether there is something to draw; into `panel`, where it is given."""
+    rows, log = material.rows("table1-mnist", "heteroselect-as-run"), material.log("mnist")
+    if not rows:
+        print("paper-3-bands: no MNIST run of heteroselect-as-run has finished; its panel is left out.")
+    elif panel is not None:
+        runs = rows["heteroselect-as-run"]
+        label = f"heteroselect-as-run, {_seeds(rows)}"
         _band(panel, deviation([curves.accuracy(run.lines) for run in runs]), look(0), label)
         if log is not None:
             _theirs(panel, curves.accuracy(log.lines), "the authors' log, seed 42")
-        _finish(panel, "(a) MNIST, mean ± 1σ", runs[0].summary["target"], _zoom(panel, 3.0))
-    else:
-        print("paper-3-bands: no MNIST run of heteroselect-as-run has finished; its panel is left out.")
-    if not cifar:
+        _finish(panel, "MNIST, mean ± 1σ", runs[0].summary["target"], _zoom(panel, 3.0))
+    return bool(rows)
+
+
+def _cifar10_bands(material: Material, panel: Axes | None) -> bool:
+    rows = _as_far_as_they_are(material, "table1")
+    if not rows:
         print("paper-3-bands: there is no CIFAR-10 run, finished or not; its panel is left out.")
-        return figure
-    panel = panels.pop(0)
-    for style, one in zip(("--", ":"), logs, strict=False):
-        _theirs(panel, curves.accuracy(one.lines), f"the authors' log, seed {one.seed}", style)
-    for label, runs in cifar.items():
-        name = f"{label}, seed {runs[0].seed}{progress(runs[0])}"
-        _band(panel, deviation([curves.accuracy(run.lines) for run in runs]), _look(label), name)
-    _finish(panel, "(b) CIFAR-10", 0.7, None)
-    return figure
+    elif panel is not None:
+        asked = ("cifar10", 0.4, 0.1, "adaptive")
+        logs = [one for one in material.logs if (one.dataset, one.psi, one.mu, one.variant) == asked]
+        for style, one in zip(("--", ":"), logs, strict=False):
+            _theirs(panel, curves.accuracy(one.lines), f"the authors' log, seed {one.seed}", style)
+        for label, runs in rows.items():
+            name = f"{label}, seed {runs[0].seed}{progress(runs[0])}"
+            _band(panel, deviation([curves.accuracy(run.lines) for run in runs]), _look(label), name)
+        _finish(panel, "CIFAR-10", 0.7, None)
+    return bool(rows)
+
+
+def _cifar100_bands(material: Material, panel: Axes | None) -> bool:
+    runs = _as_far_as_they_are(material, "table3").get(CIFAR100)
+    log = next((one for one in material.logs if one.dataset == "cifar100"), None)
+    if not runs:
+        print("paper-3-bands: there is no CIFAR-100 run, finished or not; its panel is left out.")
+    elif panel is not None:
+        ours = deviation([curves.accuracy(run.lines) for run in runs])
+        _band(panel, ours, look(0), f"heteroselect-as-run, seed {runs[0].seed}")
+        if log is not None:
+            _theirs(panel, cut(curves.accuracy(log.lines), 1, len(ours.x)), "the authors' log, seed 42")
+        _finish(panel, f"CIFAR-100, the first {len(ours.x)} of 100 rounds", None, None)
+    return bool(runs)
+
+
+def _as_far_as_they_are(material: Material, study: str) -> Rows:
+    """The rows of a study that have a run, finished or not."""
+    finished = material.rows(study)
+    return finished | {
+        label: runs for label, runs in material.unfinished.get(study, {}).items() if label not in finished
+    }
 
 
 def progress(run: Run) -> str:

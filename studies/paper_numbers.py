@@ -19,7 +19,7 @@ from heteroselect.runs.study import read as read_study
 from heteroselect.settings import PaperRow
 
 ROOT = Path(__file__).resolve().parents[1]
-STUDIES = ("table1-mnist", "table2", "psi", "mu", "stress", "table1")
+STUDIES = ("table1-mnist", "table2", "psi", "mu", "stress", "table1", "table3")
 CONTROL = "control without the score"
 PARTS = {"loss": "V", "diversity": "D", "fairness": "F", "staleness": "St"}
 """The parts of the score, and their letters in the paper and in the authors' logs."""
