@@ -23,7 +23,7 @@ class Transfers(Protocol):
 
 @runtime_checkable
 class Coder(Protocol):
-    """A compressor that is right on average and knows how far off it is: E‖x̂ − x‖² = variance(θ)·‖x‖² at the density θ,
+    """A compressor that is unbiased and knows how far off it is: E‖x̂ − x‖² = variance(θ)·‖x‖² at the density θ,
     falling with θ and convex. One with few-bit values of its own may say in `wire_bits` what a coordinate takes at
     θ = 1; at a lower density it takes as much less."""
 

@@ -72,8 +72,8 @@ def test_the_worst_figure_decides_and_each_is_named() -> None:
         ([0.91, 0.92, 0.93], [0.90, 0.91, 0.92], "peak_accuracy", "holds"),
         ([0.90, 0.91, 0.92], [0.91, 0.92, 0.93], "peak_accuracy", "refuted"),
         ([3, 4, 5], [5, 6, 7], "rounds_to_target", "holds"),
-        ([3, 9, 5], [5, 6, 7], "rounds_to_target", "not told apart"),
-        ([0.9], [0.1], "peak_accuracy", "not told apart"),  # one pair has no interval
+        ([3, 9, 5], [5, 6, 7], "rounds_to_target", "inconclusive"),
+        ([0.9], [0.1], "peak_accuracy", "inconclusive"),  # one pair has no interval
     ],
 )
 def test_a_claim_goes_by_paired_differences(mine, others, figure, word) -> None:
@@ -87,10 +87,10 @@ def test_a_claim_goes_by_paired_differences(mine, others, figure, word) -> None:
 @pytest.mark.parametrize(
     ("mine", "others", "word"),
     [
-        ([5, 6, None, None, None], [9, 10, 9, 9, 9], "not told apart"),  # sooner, where it arrives at all
+        ([5, 6, None, None, None], [9, 10, 9, 9, 9], "inconclusive"),  # sooner, where it arrives at all
         ([5, 6, 5], [None, None, None], "holds"),
         ([None, None], [7, 8], "refuted"),
-        ([None, None], [None, None], "not told apart"),
+        ([None, None], [None, None], "inconclusive"),
     ],
 )
 def test_a_seed_that_never_reaches_the_target_counts(mine, others, word) -> None:

@@ -19,7 +19,7 @@ class ByVariance:
     differ from each other, both relative to the squared length of an update.
 
     Of all weights with sum 1 these have the least variance, Σ a_k²(s + V_k), where clients are drawn alike. They are
-    fixed before anything is sent, so that the aggregate is right on average where links have nothing to do with data;
+    fixed before anything is sent, so that the aggregate is unbiased where links have nothing to do with data;
     where they have, it leans to the data behind fast links, less so the larger s is.
     """
 

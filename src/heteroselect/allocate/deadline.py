@@ -1,6 +1,6 @@
 """Everybody finishes together (our own): who has the faster link or more time left after training sends more.
 
-With a compressor that is right on average, clients may send unequal amounts and still count the same. Of all plans that
+With an unbiased compressor, clients may send unequal amounts and still count the same. Of all plans that
 take T seconds the one in which each client sends for as long as it can has the least variance; here T is given, or is
 the T for which the cohort sends `average`. That is step B of FedCG (`shortest`) with equal clients, and with the steps
 that each client is really ordered.
@@ -18,7 +18,7 @@ from heteroselect.cohort import Cohort, Situation
 from heteroselect.part import Brings, Prefers, setting
 
 UNBIASED: Brings = {"compress": {"kind": "drive"}, "weigh": {"kind": "uniform"}}
-"""Unequal amounts bias nothing where each upload is right on average and all count the same."""
+"""Unequal amounts bias nothing where each upload is unbiased and all count the same."""
 
 
 @dataclass(frozen=True)

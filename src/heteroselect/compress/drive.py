@@ -24,7 +24,7 @@ from heteroselect.state import Kept
 @dataclass(frozen=True)
 class Drive:
     """The vector is rotated at random in blocks of 2^`exponent`, y = Rx, and of each block a share θ of the signs is
-    sent, with one scale ‖x‖²/‖y_sent‖₁: then ⟨x, x̂⟩ = ‖x‖² whatever the rotation, and x̂ is right on average over
+    sent, with one scale ‖x‖²/‖y_sent‖₁: then ⟨x, x̂⟩ = ‖x‖² whatever the rotation, and x̂ is unbiased over
     rotations (exactly for a uniform one, nearly for the Hadamard transform).
 
     A tail of fewer than 16 coordinates is sent as it is: blocks of 2, 4 and 8 have so few rotations that the mean over

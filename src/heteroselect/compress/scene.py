@@ -60,7 +60,7 @@ class Measured(Protocol):
 
 
 def promises(compressor: object, promise: str) -> bool:
-    """What a compressor says of itself: whether it is `unbiased` (right on average), has `own_values` (few-bit ones, so
+    """What a compressor says of itself: whether it is `unbiased` (E x̂ = x), has `own_values` (few-bit ones, so
     that `values` stays float32), `uses_density` (how much it sends follows the allocation), `keeps_density` (it keeps
     that share of the coordinates, so that more is refused), and `takes_memory` (its error shrinks with what is sent, so
     that a memory of it stays bounded). Of what it does not say the default holds: biased, values as they are, as

@@ -1,7 +1,7 @@
 """HeteRo-Select 2: the paper's three questions, answered by parts that each rest on a statement that holds (our own).
 
 Who: a draw spread over what clients sent last, with chances as the speed of their devices (`balanced`). How much: as many
-bits as let everybody finish together (`deadline`), by a coder that is right on average below one bit (`ternary`). How
+bits as let everybody finish together (`deadline`), by a coder that is unbiased below one bit (`ternary`). How
 much does it count: the same for each. Clients take as many steps as fit, from where the server's momentum leads, with
 some weight decay against the random walk of the coder's noise; the rate falls as a cosine; shown is an average of the
 server's models.

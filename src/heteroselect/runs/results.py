@@ -3,7 +3,7 @@
 A row is **reproduced** where the spread of our seeds and that of the paper's figures overlap, **close** where they are
 less than a tenth apart (accuracies: one point), and **different** otherwise. A claim says that one row is better than
 another: it **holds** where the 95 % interval of the paired differences is on its side of zero, is **refuted** where it
-is on the other side, and is **not told apart** where the interval has zero in it. What it costs to reach a target is
+is on the other side, and is **inconclusive** where the interval has zero in it. What it costs to reach a target is
 compared by its ratio (differences of logarithms): seeds may be a factor apart, and the slowest is not to decide alone.
 """
 
@@ -133,9 +133,9 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
     found = interval([scale(mine[seed]) - scale(others[seed]) for seed in mine]) if whole else None
     if found is not None:
         side = found.mean if high else -found.mean
-        word = "not told apart" if not found.apart else "holds" if side > 0 else "refuted"
+        word = "inconclusive" if not found.apart else "holds" if side > 0 else "refuted"
     else:
-        word = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}.get((reached[0], reached[1]), "not told apart")
+        word = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}.get((reached[0], reached[1]), "inconclusive")
     return {
         "study": study,
         **claim.model_dump(),
