@@ -319,9 +319,10 @@ def faster(ours: Sequence[Row], rival: Sequence[Row] | None) -> str:
         late = f"FedCG*, reconstructed from its abstract, does not reach 70 % in {rival[0]['rounds_run']} rounds here"
         return f"{late} (its peak is {100 * rival[0]['peak_accuracy']:.1f} %)."
     less = 100 * (1 - mine[1] / theirs[1])
+    traffic = f"{abs(less):.0f} % {'less' if less > 0 else 'more'} traffic"
     return (
         "Beside FedCG*, reconstructed from its abstract and run in the same world, it is "
-        f"{theirs[0] / mine[0]:.2f} times faster with {abs(less):.0f} % {'less' if less > 0 else 'more'} traffic (one seed)."
+        f"{theirs[0] / mine[0]:.2f} times faster with {traffic} (one seed)."
     )
 
 
