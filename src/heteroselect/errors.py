@@ -2,7 +2,8 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -11,6 +12,16 @@ T = TypeVar("T")
 
 class HeteroSelectError(Exception):
     """Something the user can mend: one sentence that names the setting and what is allowed."""
+
+
+def meant(name: object, allowed: Iterable[str]) -> str:
+    """The name that is most like a wrong one, as words for a sentence; nothing where none is like it.
+
+    >>> meant("oorrt", ["fedavg", "oort"]), meant("x", ["fedavg", "oort"])
+    (' (did you mean oort?)', '')
+    """
+    found = get_close_matches(str(name), list(allowed), n=1)
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 def in_python(call: Callable[P, T]) -> Callable[P, T]:

@@ -1,6 +1,7 @@
 """A method written down: crossing kinds by name, what a kind brings, what is refused, and parts from files."""
 
 import dataclasses
+import re
 import subprocess
 import sys
 import tomllib
@@ -499,3 +500,21 @@ class Loose:
 )
 def test_a_crossed_method_is_called_by_what_was_chosen(name, given, text):
     assert title(changed(methods.get(name), given=given).table) == text
+
+
+@pytest.mark.parametrize(
+    ("ask", "hint"),
+    [
+        (lambda: load("mnits"), "did you mean mnist?"),
+        (lambda: load("mnist", method="oorrt"), "did you mean oort?"),
+        (lambda: load("mnist", changes={"roundz": 3}), "did you mean rounds?"),
+        (lambda: load("mnist", changes={"method.selct.kind": "oort"}), "did you mean select?"),
+        (lambda: load("mnist", changes={"method.select.kind": "softmx"}), "did you mean softmax?"),
+        (lambda: load("mnist", changes={"method.train.stepz": 3}), "did you mean steps?"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_guessed(ask, hint):
+    with pytest.raises(HeteroSelectError, match=re.escape(hint)):
+        ask()
+    with pytest.raises(HeteroSelectError, match="^((?!did you mean).)*$"):
+        load("mnist", method="nothing-like-it-at-all")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from importlib import import_module
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.method import Method
 from heteroselect.methods.entry import STAR, Entry
 
@@ -28,7 +28,8 @@ def get(name: str) -> Method:
     """A method by name."""
     if name not in REGISTRY:
         raise HeteroSelectError(
-            f"method: no method {name!r}; allowed are {', '.join(REGISTRY)}, or your own as FILE.py:NAME."
+            f"method: no method {name!r}{meant(name, REGISTRY)}; allowed are {', '.join(REGISTRY)}, or your own as "
+            "FILE.py:NAME."
         )
     return REGISTRY[name].method
 

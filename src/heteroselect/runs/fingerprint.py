@@ -91,13 +91,13 @@ class Fingerprint:
         return self.completed()._differences(now.completed())
 
     def _differences(self, now: "Fingerprint") -> list[str]:
-        found = [f"{key}: {old} → {new}" for key, old, new in _unequal(self.settings, now.settings)]
-        keys = [key for key, _, _ in _unequal(self.settings, now.settings)]
-        for name, old, new in (*_unequal(self.parts, now.parts), *_unequal(self.drawn, now.drawn)):
+        found = [f"{key}: {old} → {new}" for key, old, new in unequal(self.settings, now.settings)]
+        keys = [key for key, _, _ in unequal(self.settings, now.settings)]
+        for name, old, new in (*unequal(self.parts, now.parts), *unequal(self.drawn, now.drawn)):
             if not any(key.startswith(_FOLLOWS.get(name, (f"{name}.",))) for key in keys):
                 found.append(f"{name}: {str(old)[:8]} → {str(new)[:8]}")
         both = self.versions.keys() & now.versions.keys()  # a version that was not noted then is no difference
-        versions = [(name, old, new) for name, old, new in _unequal(self.versions, now.versions) if name in both]
+        versions = [(name, old, new) for name, old, new in unequal(self.versions, now.versions) if name in both]
         return found + [f"{name}: {old} → {new}" for name, old, new in versions]
 
     def _refuse_wrong_kinds(self) -> None:
@@ -150,7 +150,8 @@ def _noted(path: Path) -> str | None:
     return None
 
 
-def _unequal(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def unequal(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """What differs, by name, with both values."""
     for key in dict.fromkeys((*old, *new)):
         if (key in old, old.get(key)) != (key in new, new.get(key)):
             yield key, old.get(key, "nothing"), new.get(key, "nothing")

@@ -16,7 +16,7 @@ from heteroselect.files import read_toml
 from heteroselect.method import Method
 from heteroselect.runs.api import choose_device, resume, run_loaded
 from heteroselect.runs.experiment import Experiment, prepare
-from heteroselect.runs.fingerprint import deciding, listed
+from heteroselect.runs.fingerprint import deciding, listed, unequal
 from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished
 from heteroselect.runs.identity import fingerprint, planned, unlike
 from heteroselect.runs.reclock import rewrite
@@ -67,7 +67,7 @@ def grid(
     names; `handed` is what the user handed over."""
     known_names = [name.name if isinstance(name, Method) else name for name in names]
     if not names or len(set(known_names)) < len(names):
-        raise HeteroSelectError("--methods: allowed are one or more names, each once.")
+        raise HeteroSelectError("--methods: allowed are one or more names, each once, as in --methods fedavg,oort.")
     if not seeds or len(set(seeds)) < len(seeds):
         raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
     if (out / CONFIG).is_file():
@@ -97,7 +97,7 @@ def refuse_another(cell: Cell, known: dict[Any, str | None] | None = None) -> No
     there, prepared = config_in(file), _prepared(cell)
     config = cell.config if prepared is None else prepared.config
     if there is None or not same_settings(there, config):
-        hint = "; allowed is a new folder"
+        hint = f"{_others(there, config)}; allowed is a new folder"
         if there is not None and there.world.charge != cell.config.world.charge:
             hint += f", or --charge {there.world.charge}, which is that run's clock"
         raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings{hint}.")
@@ -123,6 +123,15 @@ def config_in(file: Path) -> Config | None:
         return found.model_copy(update={"method": completed(found.method)})
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _others(there: Config | None, config: Config) -> str:
+    """The first settings that differ, with both values, in brackets."""
+    if there is None:
+        return ""
+    found = unequal(deciding(there.model_dump()), deciding(config.model_dump()))
+    texts = [f"{key}: {old} → {new}" for key, old, new in found]
+    return f" ({', '.join(texts[:3])}{', …' if len(texts) > 3 else ''})"
 
 
 def same_settings(one: Config, other: Config) -> bool:

@@ -93,7 +93,7 @@ def plan(
     """All trials of all methods; whatever is wrong with them is said here, before the first run. `apart` are the seeds
     of the comparison."""
     if not names or len({stem(name) for name in names}) < len(names):
-        raise HeteroSelectError("--methods: allowed are one or more names, each once.")
+        raise HeteroSelectError("--methods: allowed are one or more names, each once, as in --methods fedavg,oort.")
     if not seeds or len(set(seeds)) < len(seeds):
         raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
     if count < 2:

@@ -16,7 +16,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from heteroselect import methods
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.files import parse_toml, read_toml
 from heteroselect.method import Method
 from heteroselect.settings import own
@@ -230,7 +230,8 @@ def _read(source: str | Path) -> dict[str, Any]:
     path = Path(source)
     if path.suffix != ".toml":
         raise HeteroSelectError(
-            f"preset: no preset {str(source)!r}; allowed are {', '.join(known)}, or the path of a .toml file."
+            f"preset: no preset {str(source)!r}{meant(source, known)}; allowed are {', '.join(known)}, or the path of "
+            "a .toml file."
         )
     try:
         return read_toml(path)
@@ -272,8 +273,8 @@ def _explain(error: ValidationError) -> NoReturn:
         group, _, key = where.rpartition(".")
         inner = find(group)
         model: Any = Config if not group else inner.annotation if inner else PaperRow
-        place, known = group or "the top level", ", ".join(model.model_fields)
-        text = f"{where}: there is no setting {key!r} in {place}; allowed are {known}."
+        place, known = group or "the top level", list(model.model_fields)
+        text = f"{where}: there is no setting {key!r} in {place}{meant(key, known)}; allowed are {', '.join(known)}."
     elif first["type"] == "value_error":
         text = f"{where + ': ' if where else ''}{first['ctx']['error']}."
     else:

@@ -6,6 +6,7 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from heteroselect.errors import meant
 from heteroselect.settings.schema import allowed
 
 
@@ -17,7 +18,8 @@ def explained(error: ValidationError, form: type[BaseModel]) -> str:
     if first["type"] == "extra_forbidden":
         group = _kind(form, path)
         place = _place(path) or "the top level"
-        return f"{where}: there is no {last!r} in {place}; allowed are {', '.join(group.model_fields)}"
+        known = list(group.model_fields)
+        return f"{where}: there is no {last!r} in {place}{meant(last, known)}; allowed are {', '.join(known)}"
     rule = _rule(_kind(form, first["loc"]))
     if first["type"] == "missing":
         return f"{where}: it is missing; allowed is {rule}"

@@ -14,7 +14,7 @@ from typing import Any
 
 from heteroselect import methods
 from heteroselect.compress import promises
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.kinds import KINDS
 from heteroselect.method import Method, conflicts, kind_of, naming
 from heteroselect.part import SettingError, declared, values
@@ -119,7 +119,9 @@ def _by_role(layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         role, dot, name = key.partition(".")
         if role not in KINDS:
             allowed = ", ".join(["name", *KINDS])
-            raise HeteroSelectError(f"method.{key}: there is no role {role!r}; allowed are {allowed}.")
+            raise HeteroSelectError(
+                f"method.{key}: there is no role {role!r}{meant(role, KINDS)}; allowed are {allowed}."
+            )
         if not dot:
             raise HeteroSelectError(
                 f"method.{role}: allowed is a group with a kind, as in method.{role}.kind, not {value!r}."
@@ -145,7 +147,8 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
         if name not in known:
             allowed = ", ".join(["kind", *known])
             raise HeteroSelectError(
-                f"method.{role}.{name}: {kind_of(present)} has no such setting; allowed are {allowed}."
+                f"method.{role}.{name}: {kind_of(present)} has no such setting{meant(name, known)}; allowed are "
+                f"{allowed}."
             )
         try:
             found[name] = known[name].checked(value)
@@ -171,7 +174,8 @@ def _of_kind(role: str, kind: Any, present: Any) -> Any:
     else:
         allowed = ", ".join(KINDS[role])
         raise HeteroSelectError(
-            f"method.{role}.kind: allowed are {allowed}, or your own as FILE.py:NAME, not {kind!r}."
+            f"method.{role}.kind: allowed are {allowed}, or your own as FILE.py:NAME, not "
+            f"{kind!r}{meant(kind, KINDS[role])}."
         )
     before, mine = declared(type(present)), declared(type(made))
     carried = [name for name in getattr(made, "carries", ()) if name in before and name in mine]

@@ -38,7 +38,10 @@ def method(name: str) -> Method:
     """The Method under NAME in FILE.py."""
     found = _find(name, "method")
     if not isinstance(found, Method):
-        raise HeteroSelectError(f"method: {name} is a {type(found).__name__}; allowed is a Method.")
+        raise HeteroSelectError(
+            f"method: {name} is a {type(found).__name__}; allowed is a Method (a part goes to its role, as in "
+            f"--set method.select.kind={name})."
+        )
     return found
 
 
@@ -80,6 +83,8 @@ def _module(path: Path, version: int) -> ModuleType:  # noqa: ARG001 (another ve
     sys.modules[spec.name] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
+    except HeteroSelectError as error:
+        raise HeteroSelectError(f"{path.name}: {error}") from error
     except Exception as error:
         raise HeteroSelectError(f"method: {path} cannot be read ({type(error).__name__}: {error}).") from error
     return module
