@@ -16,10 +16,8 @@ ROOMS = sorted({path.relative_to(SOURCE).parts[0].removesuffix(".py") for path i
 
 PARTS = ("score", "select", "allocate", "train", "compress", "aggregate")
 OUTSIDE = {"settings", "cli", "simulate", "flower", "world", "runs", "methods"}
-ENGINES = [
-    *sorted((SOURCE / "simulate").glob("*.py")),
-    *(SOURCE / "flower" / f"{name}.py" for name in ("engine", "notes", "owners", "post", "records", "reply", "memory")),
-]
+FLOWER = ["checks", "engine", "exchange", "homes", "memory", "notes", "owners", "post", "records", "reply"]
+ENGINES = [*sorted((SOURCE / "simulate").glob("*.py")), *(SOURCE / "flower" / f"{name}.py" for name in FLOWER)]
 LONGEST = 80
 """Lines of a function."""
 

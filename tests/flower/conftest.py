@@ -122,9 +122,9 @@ def _identity(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nodes in this process are there or never will be."""
-    from heteroselect.flower import engine
+    from heteroselect.flower import homes
 
-    monkeypatch.setattr(engine, "ARRIVAL", 0.1)
+    monkeypatch.setattr(homes, "ARRIVAL", 0.1)
 
 
 @pytest.fixture(name="nodes_of")

@@ -12,7 +12,7 @@ import torch
 from flwr.app import Error, Message
 
 from heteroselect.flat import Weights
-from heteroselect.flower.engine import PATIENCE
+from heteroselect.flower.homes import PATIENCE
 from heteroselect.flower.keys import digest_of, make_node_key
 from heteroselect.flower.owners import Owners
 from heteroselect.flower.post import GridPost
@@ -63,8 +63,8 @@ def test_how_many_examples_a_client_has_is_said_once(tmp_path, known, nodes_of, 
     nodes.lose = lambda message: message.metadata.dst_node_id == 1002
     nodes.spoil = saying("Hello", 6, examples=[77])
     engine.losses(experiment.weights, SIX)
-    assert engine.homes[2] == 1006
-    assert engine.examples[2] == sizes[2]
+    assert engine.homes.at[2] == 1006
+    assert engine.homes.examples[2] == sizes[2]
     noted = Event(2, "claim", f"it claims 77 examples, and {sizes[2]} are registered")
     assert noted in engine.troubles()
     nodes.spoil = saying("Order", 2, examples=77)
@@ -131,12 +131,12 @@ def test_a_client_belongs_to_the_key_that_brought_it_first(tmp_path, nodes_of, s
     nodes.sites += [nodes.sites[4]]
     nodes.keys[6] = "another key"
     engine.losses(experiment.weights, SIX)
-    assert engine.homes[4] == 1004
+    assert engine.homes.at[4] == 1004
     assert Event(4, "claim", "a node with another key claims it") in engine.troubles()
     nodes.keys[6] = "key 4"
     monkeypatch.setattr("time.monotonic", lambda now=time.monotonic: now() + 2 * PATIENCE)
     engine.losses(experiment.weights, SIX)
-    assert engine.homes[4] == 1006
+    assert engine.homes.at[4] == 1006
     assert Event(4, "trouble", "it is at another node than before") in engine.troubles()
 
 
@@ -149,7 +149,7 @@ def test_keys_that_the_command_registered_hold_before_the_first_contact(tmp_path
     nodes.keys = {place: f"key {place}" for place in range(7)}
     for _ in range(2):
         engine = gathered(experiment, nodes, owners=Owners({k: f"key {k}" for k in range(6)}))
-        assert engine.homes == {k: 1000 + k for k in range(6)}
+        assert engine.homes.at == {k: 1000 + k for k in range(6)}
         assert engine.troubles() == [Event(k, "claim", "a node with another key claims it") for k in range(6)]
 
 
@@ -158,7 +158,7 @@ def test_of_two_that_claim_a_client_at_once_one_has_it_and_the_other_is_noted(tm
     nodes = nodes_of(experiment, tmp_path)
     nodes.sites.append(nodes.sites[3])
     engine = gathered(experiment, nodes)
-    assert engine.homes[3] == 1006, "its answer came first"
+    assert engine.homes.at[3] == 1006, "its answer came first"
     assert engine.troubles() == [Event(3, "claim", "another node claims it, too")]
 
 

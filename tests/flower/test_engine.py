@@ -344,14 +344,14 @@ def test_a_client_stays_where_it_lives_until_its_node_falls_silent(tmp_path, nod
     everybody = replace(nodes.sites[0], clients={k: one for site in nodes.sites for k, one in site.clients.items()})
     question = [Question(4, 1, 1, 32)]
     engine = gathered(experiment, nodes)
-    before = dict(engine.homes)
+    before = dict(engine.homes.at)
     nodes.sites.append(everybody)
     engine.losses(experiment.weights, question)
-    assert engine.homes == before
+    assert engine.homes.at == before
     nodes.sites.append(nodes.sites[4])
     nodes.lose = lambda message: message.metadata.dst_node_id == before[4]
     engine.losses(experiment.weights, question)
-    assert engine.homes == {**before, 4: nodes.first + 7}
+    assert engine.homes.at == {**before, 4: nodes.first + 7}
 
 
 def test_a_node_that_has_let_a_whole_timeout_pass_is_not_waited_for_again(tmp_path, nodes_of, small, gathered):
@@ -359,13 +359,13 @@ def test_a_node_that_has_let_a_whole_timeout_pass_is_not_waited_for_again(tmp_pa
     nodes = nodes_of(experiment, tmp_path)
     questions = [Question(4, 1, 1, 32), Question(5, 1, 1, 32)]
     engine = gathered(experiment, nodes)
-    first = engine.homes[4]
+    first = engine.homes.at[4]
     nodes.lose = lambda message: message.metadata.dst_node_id == first
     engine.losses(experiment.weights, questions)
     nodes.sites.append(nodes.sites[4])
     nodes.seen.clear()
     engine.losses(experiment.weights, questions)
-    assert engine.homes[4] == nodes.first + 6
+    assert engine.homes.at[4] == nodes.first + 6
     assert first not in {message.metadata.dst_node_id for message in nodes.seen}
 
 
@@ -379,12 +379,12 @@ def test_a_node_that_answers_for_one_of_its_clients_is_not_silent(tmp_path, node
         return header.kind == "Question" and header.client == 4
 
     engine = gathered(experiment, nodes)
-    before = dict(engine.homes)
+    before = dict(engine.homes.at)
     nodes.lose = lose
     engine.losses(experiment.weights, questions)
     nodes.sites.append(nodes.sites[1])
     engine.losses(experiment.weights, questions)
-    assert engine.homes == before
+    assert engine.homes.at == before
 
 
 @pytest.mark.parametrize("value", [float("nan"), -1.0])

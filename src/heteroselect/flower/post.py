@@ -5,10 +5,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from flwr.app import Message
+from flwr.app import ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
 from flwr.serverapp import Grid
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.flower.records import BODY, HEADER, Header, RecordError, to_record
+from heteroselect.messages import Order
 
 
 class Post(Protocol):
@@ -55,3 +57,20 @@ class GridPost:
             if waiting:
                 time.sleep(self.pause)
         return answers
+
+
+def message_to(
+    node: int, header: Header, request: object, more: Mapping[str, ArrayRecord | ConfigRecord], patience: float
+) -> Message:
+    """A request to a node, with what else it needs. It lasts as long as it is waited for: a node that comes back is not
+    handed an order of long ago."""
+    content = RecordDict({HEADER: header.to_record(), BODY: to_record(request), **more})
+    type_ = MessageType.TRAIN if header.kind == Order.__name__ else MessageType.QUERY
+    return Message(content, node, type_, ttl=patience, group_id=str(header.round))
+
+
+def content_of(message: Message) -> RecordDict:
+    """What a node answered, or RecordError where it could not."""
+    if message.has_error():
+        raise RecordError(message.error.reason or f"its node failed with code {message.error.code}")
+    return message.content
