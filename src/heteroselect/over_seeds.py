@@ -6,11 +6,15 @@ later than all that do in the median, and as the horizon in the restricted mean.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import fmean, median
 from typing import Any
 
 import numpy as np
 from scipy import stats
+
+Lines = Sequence[Mapping[str, Any]]
+COSTS = ("bytes", "seconds")
 
 ENOUGH = 20
 """Differences from which on they are bootstrapped. A bootstrap of few values is too narrow: its 95 % interval of five
@@ -159,7 +163,7 @@ def interval(differences: Sequence[float]) -> Interval | None:
     return Interval(mean, float(low), float(high), "BCa bootstrap", count)
 
 
-def tail(lines: Sequence[Mapping[str, Any]], last: int = 5) -> float | None:
+def tail(lines: Lines, last: int = 5) -> float | None:
     """The mean of the last evaluations: accuracy swings from cohort to cohort, and its last value with it."""
     found = [line["accuracy"] for line in lines if line["accuracy"] is not None][-last:]
     return float(np.mean(found)) if found else None
@@ -176,6 +180,33 @@ def accuracy_at(
     """
     early = sum(so_far <= budget * (1 + 1e-9) for so_far in spent)
     return tail([{"accuracy": one} for one in accuracies[:early]], last)
+
+
+def equal_costs(runs: Iterable[Lines]) -> dict[str, float]:
+    """What all runs are compared at: the smallest total of all, in bytes that clients sent and in seconds.
+
+    >>> lines = [{"bytes_up": 4, "cumulative_seconds": 1.0}, {"bytes_up": 3, "cumulative_seconds": 2.0}]
+    >>> equal_costs([lines, [{"bytes_up": 5, "cumulative_seconds": 6.0}]])
+    {'bytes': 5.0, 'seconds': 2.0}
+    """
+    totals = [{cost: _spent(lines, cost)[-1] if lines else 0.0 for cost in COSTS} for lines in runs]
+    return {cost: float(min(one[cost] for one in totals)) for cost in COSTS}
+
+
+def at_equal_costs(lines: Lines, budgets: Mapping[str, float]) -> dict[str, float | None]:
+    """The accuracy of a run at each of `equal_costs`, by the name of the figure."""
+    accuracies = [line["accuracy"] for line in lines]
+    return {
+        f"accuracy_at_equal_{cost}": accuracy_at(accuracies, _spent(lines, cost), budget)
+        for cost, budget in budgets.items()
+    }
+
+
+def _spent(lines: Lines, cost: str) -> list[float]:
+    """What each round, with all before it, has cost."""
+    if cost == "seconds":
+        return [line["cumulative_seconds"] for line in lines]
+    return list(accumulate(line["bytes_up"] for line in lines))
 
 
 def rank(values: Sequence[float | None], *, higher: bool = True) -> float:

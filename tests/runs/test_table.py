@@ -10,6 +10,7 @@ import pytest
 from heteroselect.runs import table as tables
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.grid import Cell
+from heteroselect.runs.table_files import save
 from heteroselect.settings.config import load
 
 LOADED = load("mnist", method="fedavg")
@@ -74,7 +75,8 @@ def test_who_never_arrives_counts_in_every_file(cell, tmp_path: Path) -> None:
     low = (0.1,) * 6
     cells = [cell("sure", seed) for seed in (1, 2, 3)]
     cells += [cell("seldom", 1, (0.9, *RISING[1:])), cell("seldom", 2, low), cell("seldom", 3, low)]
-    table = tables.write(cells, tmp_path, "heteroselect compare …")
+    table, summaries = tables.make(cells)
+    save(table, summaries, tmp_path, "heteroselect compare …")
     sure, seldom = (by_name(table)[name].arrivals["seconds_to_target"] for name in ("sure", "seldom"))
     assert (sure.text, seldom.text) == ("50.0", "> 60.0, 1 of 3 arrived")
     assert table.horizons["seconds_to_target"] == 60.0

@@ -19,6 +19,7 @@ from heteroselect.runs.folder import read_rounds
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.result import Line
 from heteroselect.runs.study import Planned, Study
+from heteroselect.runs.table_files import save
 
 
 def command_of(
@@ -86,7 +87,7 @@ def finish(
     table, runs = tables.make(done)
     said: list[str] = []
     if keep:
-        tables.save(table, runs, path, command)
+        save(table, runs, path, command)
         said = write([path], path / "report.html", path / "figures", command)
     rounds = {(cell.method, cell.seed): read_rounds(cell.path) for cell in done}
     return Comparison(table, runs, rounds, path if keep else None, dict(failed)), said
@@ -112,7 +113,7 @@ def finish_study(
     table, runs = tables.make(done, ranked=False)
     said: list[str] = []
     if keep:
-        tables.save(table, runs, path, command, stem=name, claims=claims)
+        save(table, runs, path, command, stem=name, claims=claims)
         said = write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
     if results is not None:
         kept.merge(results, rows)

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from heteroselect.measure import Measure
 from heteroselect.methods.entry import footnotes
-from heteroselect.over_seeds import Arrivals, accuracy_at, horizon, interval, number, rank, tail
+from heteroselect.over_seeds import Arrivals, at_equal_costs, equal_costs, horizon, interval, number, rank, tail
 from heteroselect.report import curves, plots, world_plots
 from heteroselect.report.classes import classes
 from heteroselect.report.curves import to_target
@@ -84,8 +84,8 @@ _SECTIONS = {
 
 _COLUMNS = {
     "last_accuracy": "final (mean of the last five)",
-    "accuracy_at_wire_megabytes": "at equal MB sent up",
-    "accuracy_at_seconds": "at equal seconds",
+    "accuracy_at_equal_bytes": "at equal MB sent up",
+    "accuracy_at_equal_seconds": "at equal seconds",
     "peak_accuracy": "peak",
     "rounds_to_target": "rounds to target",
     "seconds_to_target": "simulated s to target",
@@ -142,10 +142,7 @@ def _results(comparison: Comparison) -> str:
         )
         for axis in curves.AXES
     }
-    every = [lines for group in comparison.groups for lines in group.lines]
-    budgets = {
-        axis: min(float(curves.spent(lines, axis)[-1]) for lines in every) for axis in ("wire_megabytes", "seconds")
-    }
+    budgets = equal_costs(lines for group in comparison.groups for lines in group.lines)
     figures = [_accuracies(group, budgets) for group in comparison.groups]
     measure = comparison.measure
     ranks = sorted(range(len(figures)), key=lambda index: rank(figures[index]["last_accuracy"], higher=measure.higher))
@@ -162,7 +159,8 @@ def _results(comparison: Comparison) -> str:
 
 def _accuracies(group: Group, budgets: Mapping[str, float]) -> dict[str, list[float | None]]:
     """What each seed came to: in the end, at equal cost, and at its peak."""
-    found = {f"accuracy_at_{axis}": [_at(lines, axis, one) for lines in group.lines] for axis, one in budgets.items()}
+    equal = [at_equal_costs(lines, budgets) for lines in group.lines]
+    found = {field: [one[field] for one in equal] for field in equal[0]}
     found["last_accuracy"] = [tail(lines) for lines in group.lines]
     return found | {"peak_accuracy": [summary["peak_accuracy"] for summary in group.summaries]}
 
@@ -179,14 +177,10 @@ def _difference(group: Group, first: Group, measure: Measure) -> list[str]:
     return [f"{difference(found, 100 if measure.unit == '%' else 1)} to {first.label}"]
 
 
-def _at(lines: curves.Lines, axis: str, budget: float) -> float | None:
-    return accuracy_at([line["accuracy"] for line in lines], curves.spent(lines, axis).tolist(), budget)
-
-
 def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, float], measure: Measure) -> str:
     """What the figures of the table are, and up to where their restricted means go."""
     texts = [f"{number(one)} {_UNITS[axis]}" for axis, one in horizons.items() if one is not None]
-    equal = " and ".join(f"{number(one)} {_UNITS[axis]}" for axis, one in budgets.items())
+    equal = f"{number(budgets['bytes'] / 1e6)} {_UNITS['wire_megabytes']} and {number(budgets['seconds'])} s"
     unlike = "not by the peak" if measure.higher else "the lower the better, and not by the lowest"
     values = "Accuracies" if measure.name == "accuracy" else f"Values of {measure.name}"
     note = f"Ranked by final {measure.name}, {unlike}. Equal is {equal}, the smallest total of all runs. "

@@ -15,7 +15,7 @@ from heteroselect.over_seeds import Arrivals
 from heteroselect.runs.cross import OUTCOMES, Crossing, Outcome
 from heteroselect.runs.effects import Effects, Estimate
 from heteroselect.runs.folder import for_people
-from heteroselect.runs.table import as_text
+from heteroselect.runs.table_files import as_text
 from heteroselect.world.clock import clock_sentence
 
 MADE = "Made by `heteroselect compare"

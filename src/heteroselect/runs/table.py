@@ -1,26 +1,31 @@
-"""The table of a comparison: how good each method is, how soon, and at what cost; as text, CSV, JSON and LaTeX.
+"""The table of a comparison: how good each method is, how soon, and at what cost.
 
 Methods are ranked by their final accuracy, the mean of the last five evaluations. The peak is shown, and ranks nobody:
 it is the luckiest of many evaluations. Equal bytes and equal seconds are the smallest total of all runs, and the
 accuracy there is the mean of the last five evaluations that are not later.
 """
 
-import csv
-import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
-from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from heteroselect.files import write_whole
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import footnotes
-from heteroselect.over_seeds import Arrivals, Interval, accuracy_at, horizon, interval, number, rank, spread, tail
-from heteroselect.runs.folder import for_people, read_rounds, read_summary
+from heteroselect.over_seeds import (
+    Arrivals,
+    Interval,
+    at_equal_costs,
+    equal_costs,
+    horizon,
+    interval,
+    number,
+    rank,
+    spread,
+    tail,
+)
+from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.result import Line
 from heteroselect.world.clock import clock_sentence
@@ -49,7 +54,6 @@ ENDS = {
 """What a run took in all, of each figure to target."""
 RESTRICTED = {field: f"{field}_restricted" for field in TO_TARGET if field != "rounds_to_target"}
 COSTS = {"down_megabytes": "MB down in all", "scoring_megabytes": "MB scoring in all", "wall_seconds": "wall s"}
-BUDGETS = {"bytes": "bytes_up", "seconds": "total_seconds"}
 
 
 @dataclass(frozen=True)
@@ -211,14 +215,13 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
         key = cell.method, cell.seed
         found[key], lines[key] = read_summary(cell.path), read_rounds(cell.path)
     names = list(dict.fromkeys(cell.method for cell in cells))
-    budgets = {kind: float(min(summary[total] for summary in found.values())) for kind, total in BUDGETS.items()}
+    budgets = equal_costs(lines.values())
     for key, summary in found.items():
         summary["row"] = key[0]
         summary["last_accuracy"] = tail(lines[key])
         summary["down_megabytes"] = summary["bytes_down"] / 1e6
         summary["scoring_megabytes"] = summary["bytes_scoring"] / 1e6
-        summary["accuracy_at_equal_bytes"] = _at(lines[key], "bytes_up", budgets["bytes"])
-        summary["accuracy_at_equal_seconds"] = _at(lines[key], "seconds", budgets["seconds"])
+        summary |= at_equal_costs(lines[key], budgets)
     by_name = {name: {seed: one for (other, seed), one in found.items() if other == name} for name in names}
     rows = [_row(name, by_name[name], by_name[names[0]]) for name in names]
     if ranked:
@@ -269,101 +272,3 @@ def _row(name: str, runs: Mapping[int, Summary], base: Mapping[int, Summary]) ->
 def arrivals(summaries: Sequence[Mapping[str, Any]], field: str) -> Arrivals:
     """A figure to target over seeds, from what the runs are told by."""
     return Arrivals(tuple(one[field] for one in summaries), tuple(one.get(ENDS[field]) for one in summaries))
-
-
-def _at(lines: Sequence[Line], column: str, budget: float) -> float | None:
-    """The accuracy where so much of a column was spent in all."""
-    return accuracy_at([line["accuracy"] for line in lines], list(accumulate(line[column] for line in lines)), budget)
-
-
-def markdown(table: Table, command: str) -> str:
-    heads, *body = table.cells()
-    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
-    lines += ["| " + " | ".join(cells) + " |" for cells in body]
-    return "\n".join([f"Made by `{command}`. {table.clock()}", *table.notes(), "", *lines, ""])
-
-
-def latex(table: Table) -> str:
-    """The table for a paper, with the rules of booktabs; what the figures are stands above it as comments."""
-    signs: dict[str, str | int | None] = {
-        "%": r"\%",
-        "_": r"\_",
-        "&": r"\&",
-        "±": r"$\pm$",
-        "−": "--",
-        "–": "--",
-        "≈": r"$\approx$",
-        ">": "$>$",
-    }
-    head, *body = (" & ".join(cell.translate(str.maketrans(signs)) for cell in row) + r" \\" for row in table.cells())
-    first, last = rf"\begin{{tabular}}{{l{'r' * (len(table.cells()[0]) - 1)}}}", r"\end{tabular}"
-    notes = [f"% {note}" for note in (table.clock(), *table.notes())]
-    return "\n".join([*notes, first, r"\toprule", head, r"\midrule", *body, r"\bottomrule", last, ""])
-
-
-def write(
-    cells: Sequence[Cell],
-    out: Path,
-    command: str,
-    stem: str = "compare",
-    claims: Mapping[str, Any] | None = None,
-    *,
-    ranked: bool = True,
-) -> Table:
-    """The table of these runs, which is also written as files."""
-    table, runs = make(cells, ranked=ranked)
-    save(table, runs, out, command, stem, claims)
-    return table
-
-
-def save(
-    table: Table,
-    runs: Sequence[Summary],
-    out: Path,
-    command: str,
-    stem: str = "compare",
-    claims: Mapping[str, Any] | None = None,
-) -> None:
-    """Write the table as Markdown, CSV, JSON and LaTeX; `claims` are those of a study, by a sentence on each."""
-    text = io.StringIO()
-    fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *table.rows[0].figures]
-    fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
-    writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: as_text(value) for key, value in run.items()} for run in runs)
-    content = {
-        "command": command,
-        "runs": runs,
-        **{key: value for key, value in vars(table).items() if key != "rows"},
-        "table": [_plain(row, table) for row in table.rows],
-        **({} if claims is None else {"claims": list(claims.values())}),
-    }
-    page = "\n".join([markdown(table, command), *(f"- {sentence}" for sentence in claims or ())])
-    with for_people(out):
-        write_whole(out / f"{stem}.md", page.encode())
-        write_whole(out / f"{stem}.csv", text.getvalue().encode())
-        write_whole(out / f"{stem}.tex", latex(table).encode())
-        write_whole(out / f"{stem}.json", (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
-
-
-def _plain(row: Row, table: Table) -> dict[str, Any]:
-    """A row for JSON."""
-    arrived = {}
-    for field, one in row.arrivals.items():
-        limit = table.horizons[field]
-        restricted = None if limit is None else one.restricted(limit)
-        arrived[field] = {"median": one.median, "arrived": len(one.reached), "restricted_mean": restricted}
-    return {
-        "method": row.method,
-        "label": row.label,
-        "reconstruction": row.reconstruction,
-        "sends_float32": row.sends_float32,
-        "figures": row.figures,
-        "arrivals": arrived,
-        "differences": {field: one and {**asdict(one), "apart": one.apart} for field, one in row.differences.items()},
-    }
-
-
-def as_text(value: Any) -> Any:
-    """A cell that a spreadsheet does not take for a formula; numbers stay numbers."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
