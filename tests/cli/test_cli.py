@@ -174,6 +174,40 @@ def test_a_taken_folder_is_refused_before_anything_is_read(call, here, quick):
     assert {path: path.read_bytes() for path in (here / "mine").iterdir()} == before
 
 
+STUDY = """preset = "mnist"
+seeds = [1]
+
+[[row]]
+method = "fedavg"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("compare", ("compare", "mnist", "--methods", "fedavg")),
+        ("cross", ("compare", "mnist", "--cross", "selected=5,10", "--cross", "clients=20,50")),
+        ("mine", ("study", "mine.toml")),
+    ],
+    ids=["compare", "cross", "study"],
+)
+def test_tables_that_are_too_large_to_be_read_are_not_overwritten(call, here, monkeypatch, name, words):
+    """Nobody can tell whether they are of the same runs, so that they are not taken for none."""
+    monkeypatch.setattr("heteroselect.files.SMALL", 5000)
+    (here / "mine.toml").write_text(STUDY)
+    (here / "out").mkdir()
+    (here / "out" / f"{name}.md").write_text(f"Made by `heteroselect {words[0]} …`")
+    (here / "out" / f"{name}.json").write_text('{"runs": []}'.ljust(6000))
+    before = {path: path.read_bytes() for path in (here / "out").iterdir()}
+    code, out, err = call(*words, "--out", "out")
+    assert (code, out) == (2, "")
+    assert err == (
+        f"heteroselect: --out: out/{name}.json is too large to see what would be lost if it were written again (it has "
+        "6,000 bytes, and 5,000 are allowed); allowed is a new folder.\n"
+    )
+    assert {path: path.read_bytes() for path in (here / "out").iterdir()} == before
+
+
 def test_a_damaged_run_folder_says_so(call, here, quick):
     call(*quick("--quiet", "--out", "mine"))
     (here / "mine" / SUMMARY).write_text("{")

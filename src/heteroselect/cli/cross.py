@@ -9,9 +9,8 @@ import typer
 from heteroselect.cli.terminal import out, say
 from heteroselect.display.progress import note
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_json
 from heteroselect.report import MARK
-from heteroselect.report.write import refuse_others
+from heteroselect.report.write import read_former, refuse_others
 
 
 def cross(
@@ -65,13 +64,13 @@ def cross(
 
 def refuse_fewer(path: Path, method: str, axes: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> None:
     """A cross may be given more values and seeds; one of other settings, or of fewer, would take its tables away."""
+    there = read_former(path / "cross.json", "--out")
     try:
-        there = read_json(path / "cross.json")
         values = [(key, value) for key, found in there["axes"].items() for value in found]
         lost = [f"{key}={value}" for key, value in values if value not in axes.get(key, ())]
         lost += [f"seed {seed}" for seed in there["seeds"] if seed not in seeds]
         lost += [there["method"]] if there["method"] != method else []
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or none that could be lost
+    except (KeyError, TypeError, AttributeError):  # there is none, or none that could be lost
         return
     if lost:
         raise HeteroSelectError(

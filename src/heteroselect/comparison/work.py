@@ -9,9 +9,8 @@ from typing import Any
 from heteroselect.comparison.result import Comparison
 from heteroselect.display.progress import Show
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_json
 from heteroselect.report import MARK
-from heteroselect.report.write import refuse_others, write
+from heteroselect.report.write import read_former, refuse_others, write
 from heteroselect.runs import grid as grids
 from heteroselect.runs import results as kept
 from heteroselect.runs import table as tables
@@ -125,15 +124,7 @@ def finish_study(
 def refuse_other_comparison(path: Path, cells: Sequence[Cell]) -> None:
     """What stands in a folder is written again in its place only by a comparison that has all of its runs: without some
     of them its tables would lose them."""
-    if not (path / "compare.md").exists():
-        for name in ("compare.csv", "compare.json", "compare.tex"):
-            refuse_others(path / name, "--out", MARK)  # they hold no mark: they come and go with compare.md
-    refuse_others(path / "compare.md", "--out", "Made by `heteroselect compare")
-    refuse_others(path / "report.html", "--out", MARK)
-    try:
-        there = {(str(run["row"]), int(run["seed"])) for run in read_json(path / "compare.json")["runs"]}
-    except (OSError, ValueError, KeyError, TypeError):  # there is none, or none that could be lost
-        return
+    there = set(_former_runs(path, "compare", "compare"))
     if there - {(cell.method, cell.seed) for cell in cells}:
         names, seeds = (sorted({one[place] for one in there}, key=str) for place in (0, 1))
         raise HeteroSelectError(
@@ -144,16 +135,23 @@ def refuse_other_comparison(path: Path, cells: Sequence[Cell]) -> None:
 
 def refuse_other_study(path: Path, name: str, labels: Sequence[str]) -> None:
     """The tables of a study are written again in their place only by one that has all of their rows."""
-    refuse_others(path / "report.html", "--out", MARK)
-    for file in [] if (path / f"{name}.md").exists() else [f"{name}.{kind}" for kind in ("csv", "json", "tex")]:
-        refuse_others(path / file, "--out", MARK)  # they hold no mark: they come and go with the .md
-    refuse_others(path / f"{name}.md", "--out", "Made by `heteroselect study")
-    try:
-        there = dict.fromkeys(str(run["row"]) for run in read_json(path / f"{name}.json")["runs"])
-    except (OSError, ValueError, KeyError, TypeError):  # there is none, or none that could be lost
-        return
+    there = dict.fromkeys(row for row, _ in _former_runs(path, name, "study"))
     if other := [row for row in there if row not in labels]:
         raise HeteroSelectError(
             f"--out: {path / name}.md is of another study, with the rows {', '.join(other)}; allowed is a new folder, "
             "or a study that has these rows, too."
         )
+
+
+def _former_runs(path: Path, stem: str, command: str) -> list[tuple[str, int]]:
+    """The row and the seed of each run in the tables that the command has left in a folder; none where there are none
+    that can be lost. What else stands in their place, or in that of the page, is refused."""
+    refuse_others(path / "report.html", "--out", MARK)
+    for kind in () if (path / f"{stem}.md").exists() else ("csv", "json", "tex"):
+        refuse_others(path / f"{stem}.{kind}", "--out", MARK)  # they hold no mark: they come and go with the .md
+    refuse_others(path / f"{stem}.md", "--out", f"Made by `heteroselect {command}")
+    there = read_former(path / f"{stem}.json", "--out")
+    try:
+        return [(str(run["row"]), int(run["seed"])) for run in there["runs"]]
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return []

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import write_whole
+from heteroselect.files import TooLargeError, read_json, write_whole
 from heteroselect.report import MARK
 
 
@@ -41,3 +42,17 @@ def refuse_others(path: Path, option: str, mark: str) -> None:
         raise HeteroSelectError(f"{option}: {path} cannot be written ({error.strerror}).") from error
     if taken:
         raise HeteroSelectError(f"{option}: {path} exists and is no report of heteroselect; name another place.")
+
+
+def read_former(path: Path, option: str) -> Any:
+    """What a JSON file holds that is about to be written again; None where there is none, or none that can be lost. One
+    that is too large to be read is refused: nobody can tell what would be lost with it."""
+    try:
+        return read_json(path)
+    except TooLargeError as error:
+        raise HeteroSelectError(
+            f"{option}: {path} is too large to see what would be lost if it were written again ({error}); allowed is a "
+            "new folder."
+        ) from error
+    except (OSError, ValueError):
+        return None
