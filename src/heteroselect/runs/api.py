@@ -90,7 +90,7 @@ def run_loaded(
         folder = RunFolder.create(place, to_toml(experiment.config), mine)
         with logging(loggers, place.name, place, warn or _warn) as logged:
             begun = Progress.start(experiment, place), Checkpoints(place, other)
-            told = _both(logged, watch)
+            told = both(logged, watch)
             return play(experiment, folder, threads=threads, device=device, watch=told, found=begun)
 
 
@@ -151,15 +151,15 @@ def resume(
         opened = RunFolder.reopen(path, len(found[0].lines), then)
         stage(f"round {len(found[0].lines) + 1}/{loaded.config.last_round}")
         with logging(loggers, path.name, path, warn or _warn, found[0].lines) as logged:
-            told = _both(logged, watch)
+            told = both(logged, watch)
             return play(experiment, opened, threads=threads, device=device, watch=told, found=found)
 
 
-def _both(log: Callable[[Line], None], watch: Callable[[Line], None] | None) -> Callable[[Line], None]:
-    """Loggers come first: whoever watches a run may stop it."""
+def both(first: Callable[[Line], None], watch: Callable[[Line], None] | None) -> Callable[[Line], None]:
+    """A function that tells both of a round; who watches it comes last, because it may stop the run."""
 
     def tell(line: Line) -> None:
-        log(line)
+        first(line)
         if watch is not None:
             watch(line)
 

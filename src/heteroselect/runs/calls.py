@@ -91,7 +91,7 @@ def run(
     own = {"model": model, "data": data, "test": test, "loss": loss, "metric": metric, "world": world}
     place, measure = where(progress, watched=watch is not None), Metric.of(metric).measure
     with watching(loaded.config.last_round, place, measure=measure) as shown:
-        told = _both(shown, watch)
+        told = api.both(shown, watch)
         return api.run_loaded(
             loaded, out=out, threads=threads, device=device, watch=told, stage=shown.stage, log=log, **own
         )
@@ -139,7 +139,7 @@ def resume(
     place, measure = where(progress, watched=watch is not None), Metric.of(own.get("metric")).measure
     last = rounds or last_round(path)
     with watching(last, place, sent=sent, measure=measure) as shown:
-        given: dict[str, Any] = {"threads": threads, "device": device, "watch": _both(shown, watch), "log": log}
+        given: dict[str, Any] = {"threads": threads, "device": device, "watch": api.both(shown, watch), "log": log}
         return api.resume(
             path, rounds=rounds, method=method, settings=settings, warn=warn, stage=shown.stage, **given, **own
         )
@@ -163,12 +163,3 @@ def read(folder: str | Path) -> Result:
     if not (path / SUMMARY).is_file():
         raise HeteroSelectError(f"read: the run in {path} has not ended; heteroselect.resume goes on with it.")
     return read_ended(path, read_settings(path, "read"), "read")
-
-
-def _both(shown: Callable[[Line], None], watch: Callable[[Line], None] | None) -> Callable[[Line], None]:
-    def tell(line: Line) -> None:
-        shown(line)
-        if watch is not None:
-            watch(line)
-
-    return tell
