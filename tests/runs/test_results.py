@@ -122,8 +122,10 @@ def test_rows_without_a_seed_in_common_cannot_be_compared() -> None:
 
 
 def test_the_tail_is_the_mean_of_the_last_evaluations() -> None:
-    lines = [{"accuracy": a} for a in (0.1, None, 0.2, 0.4, None)]
+    lines = [{"accuracy": a} for a in (*[0.1] * 20, None, 0.2, 0.4, None)]
     assert tail(lines, 2) == pytest.approx(0.3)
+    assert tail(lines) == pytest.approx(0.18), "five of twenty-two"
+    assert tail(lines[15:]) == pytest.approx(0.4), "a quarter of seven, which is one"
     assert tail([]) is None
 
 

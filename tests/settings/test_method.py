@@ -516,5 +516,5 @@ def test_a_crossed_method_is_called_by_what_was_chosen(name, given, text):
 def test_a_name_that_is_nearly_right_is_guessed(ask, hint):
     with pytest.raises(HeteroSelectError, match=re.escape(hint)):
         ask()
-    with pytest.raises(HeteroSelectError, match="^((?!did you mean).)*$"):
+    with pytest.raises(HeteroSelectError, match=r"^((?!did you mean).)*$"):
         load("mnist", method="nothing-like-it-at-all")

@@ -142,10 +142,10 @@ class Table:
         order = "ranked by final accuracy, not by the peak" if self.ranked else "in the order of the study"
         megabytes, seconds = number(self.budgets["bytes"] / 1e6), number(self.budgets["seconds"])
         found = [
-            f"Rows are {order}. Final accuracy is the mean of the last five evaluations; accuracies and costs are "
-            "mean ± standard deviation over seeds.",
+            f"Rows are {order}. Final accuracy is the mean of the last five evaluations, of the last quarter where "
+            "there are fewer than 20; accuracies and costs are mean ± standard deviation over seeds.",
             f"Equal bytes are {megabytes} MB of real uplink, equal seconds {seconds} s: the smallest total of "
-            "all. Accuracy there is the mean of the last five evaluations before.",
+            "all. Accuracy there is the same mean of the evaluations before.",
             "To the target: the median seed and the range of the seeds; a seed that never arrives counts as later than "
             "all others, and as the horizon in the restricted mean, which goes as far as all runs were watched.",
         ]
