@@ -96,7 +96,7 @@ class Arrivals:
             return f"{first}, {self.note}" if reached or bound is not None else first
         low, high = (number(one, beside=middle) for one in (min(reached), max(reached)))
         spread = f" ({low} – {high})" if self.whole else f" (from {low})"
-        only = len(set(reached)) == 1 and self.whole
+        only = self.whole and low == high
         return number(middle) + ("" if only else spread) + (f", {self.note}" if self.note else "")
 
 

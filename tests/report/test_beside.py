@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from heteroselect.report.beside import beside
+from heteroselect.report.beside import beside, with_clock
 from heteroselect.report.load import compare
 from heteroselect.settings import PaperRow
 from heteroselect.settings.config import load
@@ -71,3 +71,10 @@ def test_a_page_shows_what_stands_beside_any_of_its_runs(make_run, tmp_path):
     assert compare([short]).paper == ()
     make_run("long", settings={"paper": [row]})
     assert [one.peak_accuracy for one in compare([tmp_path]).paper] == [0.99]
+
+
+def test_seconds_by_another_clock_are_said_to_be():
+    rows = [PaperRow(source="Table III", seconds_to_target=118.3), PaperRow(source="Table I", rounds_to_target=5)]
+    assert with_clock(rows, ["paper"]) == rows
+    assert [row.source for row in with_clock(rows, ["everything"])] == ["Table III, by the paper's clock", "Table I"]
+    assert with_clock(rows, ["paper", "uplink"])[0].seconds_to_target == 118.3

@@ -14,7 +14,7 @@ from heteroselect.extras import require
 from heteroselect.files import read_toml
 from heteroselect.measure import Measure
 from heteroselect.report import tables
-from heteroselect.report.beside import beside
+from heteroselect.report.beside import beside, with_clock
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 
 
@@ -43,6 +43,7 @@ def show(
         refuse_edited(folder, Fingerprint.read(folder), config)
         rows = [PaperRow.model_validate(row) for row in config.get("paper", [])]
         paper = beside(rows, len(lines), reached=summary["rounds_to_target"] is not None)
+        paper = with_clock(paper, [summary.get("charge", "paper")])
         if as_json:
             typer.echo(json.dumps(summary, indent=2))
         else:

@@ -13,7 +13,7 @@ from rich.console import Console
 from heteroselect.display import progress
 from heteroselect.display.progress import Watch, err, note
 from heteroselect.report import tables
-from heteroselect.report.beside import beside
+from heteroselect.report.beside import beside, with_clock
 from heteroselect.runs.folder import whole_rounds
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
     elif not quiet:
         reached = result.summary["rounds_to_target"] is not None
         paper = beside(result.config.paper, len(result.rounds), reached=reached)
+        paper = with_clock(paper, [result.config.world.charge])
         out.print(tables.result_table(result.summary, paper))
         out.print(f"folder: {result.folder}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":

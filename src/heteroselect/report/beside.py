@@ -19,3 +19,13 @@ def beside(paper: "Iterable[PaperRow]", rounds: int, *, reached: bool) -> "list[
         if reached or (whole if row.rounds_to_target is None else rounds >= row.rounds_to_target):
             found.append(row if whole else row.model_copy(update={"peak_accuracy": None, "final_accuracy": None}))
     return found
+
+
+def with_clock(paper: "Iterable[PaperRow]", clocks: "Iterable[str]") -> "list[PaperRow]":
+    """The rows, which say that their seconds go by the paper's clock where those beside them go by another."""
+    if set(clocks) <= {"paper"}:
+        return list(paper)
+    return [
+        row.model_copy(update={"source": f"{row.source}, by the paper's clock"}) if row.seconds_to_target else row
+        for row in paper
+    ]

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.measure import ACCURACY, Measure
-from heteroselect.report.beside import beside
+from heteroselect.report.beside import beside, with_clock
 from heteroselect.runs.checked import CheckedLine, CheckedSettings, CheckedSummary
 from heteroselect.runs.fingerprint import NEWER, Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
@@ -106,7 +106,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
         dataset=first["dataset"],
         target=first["target"],
         groups=group(runs),
-        paper=tuple(row for name, row in papers.items() if name not in strange),
+        paper=tuple(with_clock((row for name, row in papers.items() if name not in strange), clocks)),
         left_out=notes,
         evaluated_on=judged,
         clocks=clocks,
