@@ -11,6 +11,7 @@ from functools import partial
 from textwrap import wrap
 from typing import Any
 
+from heteroselect.measure import Measure
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import (
@@ -53,7 +54,12 @@ ENDS = {
 }
 """What a run took in all, of each figure to target."""
 RESTRICTED = {field: f"{field}_restricted" for field in TO_TARGET if field != "rounds_to_target"}
-COSTS = {"down_megabytes": "MB down in all", "scoring_megabytes": "MB scoring in all", "wall_seconds": "wall s"}
+COSTS = {
+    "total_wire_megabytes": "MB up in all",
+    "down_megabytes": "MB down in all",
+    "scoring_megabytes": "MB scoring in all",
+    "wall_seconds": "wall s",
+}
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ class Table:
     budgets: dict[str, float]
     horizons: dict[str, float | None]
     footnotes: Sequence[str] = ()
+    targets: Sequence[str] = ()
 
     def columns(self) -> Iterator[Column]:
         yield "", "method", lambda row: row.label, True
@@ -140,14 +147,15 @@ class Table:
     def notes(self) -> list[str]:
         """What the figures are, in sentences."""
         order = "ranked by final accuracy, not by the peak" if self.ranked else "in the order of the study"
+        target = f"the target, {' or '.join(self.targets)}," if self.targets else "the target"
         megabytes, seconds = number(self.budgets["bytes"] / 1e6), number(self.budgets["seconds"])
         found = [
             f"Rows are {order}. Final accuracy is the mean of the last five evaluations, of the last quarter where "
             "there are fewer than 20; accuracies and costs are mean ± standard deviation over seeds.",
             f"Equal bytes are {megabytes} MB of real uplink, equal seconds {seconds} s: the smallest total of "
             "all. Accuracy there is the same mean of the evaluations before.",
-            "To the target: the median seed and the range of the seeds; a seed that never arrives counts as later than "
-            "all others, and as the horizon in the restricted mean, which goes as far as all runs were watched.",
+            f"To {target} it is the median seed and the range of the seeds; a seed that never arrives counts as later "
+            "than all others, and as the horizon in the restricted mean, which goes as far as all runs were watched.",
         ]
         if self.evaluated_on != ["test"]:
             found += [f"Every accuracy is on the {' or '.join(self.evaluated_on)} examples (data.evaluate)."]
@@ -236,7 +244,8 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
     judged = sorted({cell.config.data.evaluate for cell in cells})
     datas = ((cell.loaded.method.name, cell.config.data.model_dump()) for cell in cells)
     below = [*footnotes(found.values()), *without_own_data(datas)]
-    return Table(rows, names[0], ranked, clocks, judged, budgets, horizons, below), list(found.values())
+    targets = sorted({Measure.of(one).short(one["target"]) for one in found.values()})
+    return Table(rows, names[0], ranked, clocks, judged, budgets, horizons, below, targets), list(found.values())
 
 
 def without_own_data(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
