@@ -46,7 +46,7 @@ def refuse_others(path: Path, option: str, mark: str) -> None:
 
 def read_former(path: Path, option: str) -> Any:
     """What a JSON file holds that is about to be written again; None where there is none, or none that can be lost. One
-    that is too large to be read is refused: nobody can tell what would be lost with it."""
+    that is too large, or cannot be read, is refused: nobody can tell what would be lost with it."""
     try:
         return read_json(path)
     except TooLargeError as error:
@@ -54,5 +54,9 @@ def read_former(path: Path, option: str) -> Any:
             f"{option}: {path} is too large to see what would be lost if it were written again ({error}); allowed is a "
             "new folder."
         ) from error
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
+    except OSError as error:
+        raise HeteroSelectError(
+            f"{option}: {path} cannot be read ({error.strerror}); allowed is a new folder."
+        ) from error
