@@ -1,4 +1,4 @@
-"""The model on its way down as coded steps: bytes and seconds by hand, bits, and a run that is broken off."""
+"""The model on its way down as coded steps: bytes and seconds by hand, bits, and a run that is interrupted."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -95,7 +95,7 @@ def test_the_solver_learns_and_its_second_pass_costs_time(mine: Path) -> None:
 
 
 def test_a_client_keeps_what_its_solver_settles(mine: Path, tmp_path: Path) -> None:
-    """From the second round of a client on the share counts; a run that was broken off goes on to the same bits."""
+    """From the second round of a client on the share counts; a run that was interrupted continues to the same bits."""
     kind = {"method.train.kind": f"{mine}:HeadStart", "selected": 8, "rounds": 2, "simulate.checkpoint_rounds": 1}
     one, two = (heteroselect.run("mnist", method="fedavg", settings={**SMALL, **kind, "rounds": n}) for n in (1, 2))
     none = {**SMALL, **kind, "method.train.share": 0}

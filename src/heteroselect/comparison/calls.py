@@ -58,7 +58,7 @@ def compare(
         tuned       a folder of `heteroselect tune`, whose settings the methods take
         model, data, test, loss, metric, world    your own, as in `run`; a metric has the unit % and higher is better
         out         a folder for the runs, their tables and their page. The same call goes on with a comparison that was
-                    broken off; without a folder nothing is kept but what is returned
+                    interrupted; without a folder nothing is kept but what is returned
         threads     clients that train at once
         progress    whether to show it; by default in a notebook and on a terminal
 

@@ -123,7 +123,7 @@ class Crossing:
 
     @property
     def all_cells(self) -> list[Cell]:
-        """Seed by seed, so that a crossing that is broken off has all pairs of the seeds it has."""
+        """Seed by seed, so that a crossing that is interrupted has all pairs of the seeds it has."""
         return sorted((cell for same in self.cells.values() for cell in same), key=lambda cell: cell.seed)
 
     def pair(self, place: tuple[int, int]) -> str:

@@ -1,7 +1,7 @@
 """Many methods under one clock: a grid of methods and seeds.
 
 All runs of a seed share the partition, the links and the devices, because these come from the seed and the experiment
-and from nothing else; what a method sets of the data is left out. A grid can be broken off and gone on with:
+and from nothing else; what a method sets of the data is left out. A grid can be interrupted and continued:
 finished runs are not run again, and a run that was interrupted is resumed.
 """
 
@@ -62,7 +62,7 @@ def grid(
     tuned: Mapping[str, Mapping[str, Any]] | None = None,
     handed: Mapping[str, Any] | None = None,
 ) -> list[Cell]:
-    """All runs, seed by seed, so that a grid that is broken off has compared everybody on the seeds it has. A name may
+    """All runs, seed by seed, so that a grid that is interrupted has compared everybody on the seeds it has. A name may
     be that of a file, FILE.py:NAME, or stand for a method itself; `tuned` has settings of single methods, by these
     names; `handed` is what the user handed over."""
     known_names = [name.name if isinstance(name, Method) else name for name in names]
