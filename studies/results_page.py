@@ -320,9 +320,12 @@ def faster(ours: Sequence[Row], rival: Sequence[Row] | None) -> str:
         return f"{late} (its peak is {100 * rival[0]['peak_accuracy']:.1f} %)."
     less = 100 * (1 - mine[1] / theirs[1])
     traffic = f"{abs(less):.0f} % {'less' if less > 0 else 'more'} traffic"
+    times = theirs[0] / mine[0]
+    pace = f"{times:.2f} times faster" if times > 1 else f"{1 / times:.2f} times slower"
+    took = f"{number(mine[0])} s against {number(theirs[0])} s"
     return (
-        "Beside FedCG*, reconstructed from its abstract and run in the same world, it is "
-        f"{theirs[0] / mine[0]:.2f} times faster with {traffic} (one seed)."
+        f"Beside FedCG*, reconstructed from its abstract and run in the same world, it is {pace} ({took}) with "
+        f"{traffic} (one seed)."
     )
 
 
