@@ -8,15 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib import rc_context
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
+from matplotlib.transforms import Bbox
 from paper_figures import STYLE, WIDTH
 from results_page import ROOT, read
 
-from heteroselect.report.style import GRID, INK, PAPER, look
+from heteroselect.report.style import GRID, INK, PAPER, QUIET, look
 
 STUDIES = {"table1": "Table I's methods", "beyond": "heteroselect2 and its steps"}
+PLACES = [(x, sign * y) for y in (3, 9, 18, 28, 38, 48) for sign in (1, -1) for x in (6, -6)]
+"""Where the name of a point may stand, in points away from it, the nearest first."""
 TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)
 
 Row = Mapping[str, Any]
@@ -50,7 +55,7 @@ def points(runs: Sequence[Row]) -> Iterator[Point]:
 def drawn(found: Sequence[Point], target: str) -> Figure:
     """Seconds against megabytes, both on logarithmic axes."""
     figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    canvas = FigureCanvasAgg(figure)
     panel = figure.subplots()
     for place, group in enumerate(dict.fromkeys(one.group for one in found)):
         these = [one for one in found if one.group == group]
@@ -59,12 +64,6 @@ def drawn(found: Sequence[Point], target: str) -> Figure:
         face = "none" if hollow else colour
         across, up = [one.seconds for one in these], [one.megabytes for one in these]
         panel.scatter(across, up, s=26, facecolors=face, edgecolors=colour, label=group, zorder=3)
-    named = set()
-    for one in found:
-        if one.name not in named:  # the seeds of a row lie together
-            named.add(one.name)
-            at, away = (one.seconds, one.megabytes), (5, -9) if one.said else (5, 3)
-            panel.annotate(one.name, at, away, textcoords="offset points", fontsize=6.5, color=INK)
     panel.set(xscale="log", yscale="log", xlabel=f"simulated seconds to {target}", ylabel=f"MB sent up to {target}")
     for axis, values in (
         (panel.xaxis, [one.seconds for one in found]),
@@ -77,7 +76,36 @@ def drawn(found: Sequence[Point], target: str) -> Figure:
         axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
     panel.grid(color=GRID, lw=0.6)
     panel.legend(loc="upper left", fontsize=7)
+    figure.draw_without_rendering()  # places are known from now on
+    label(panel, found, canvas.get_renderer())  # type: ignore[no-untyped-call]  # Matplotlib has not typed it
     return figure
+
+
+def label(panel: Axes, found: Sequence[Point], renderer: RendererAgg) -> None:
+    """Name every row once, at the nearest place where the name covers no other; a line leads to one that is far off."""
+    first = {one.name: one for one in reversed(found)}  # the seeds of a row lie together
+    marks = [panel.transData.transform((one.seconds, one.megabytes)) for one in found]
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in marks]
+    for one in sorted(first.values(), key=lambda one: (-one.megabytes, one.seconds)):
+        for place in PLACES:
+            text = panel.annotate(
+                f"paper: {one.name}" if one.said else one.name,
+                (one.seconds, one.megabytes),
+                place,
+                textcoords="offset points",
+                ha="left" if place[0] > 0 else "right",
+                fontsize=6.5,
+                color=INK,
+                arrowprops={"arrowstyle": "-", "lw": 0.5, "color": QUIET} if abs(place[1]) > 12 else None,
+            )
+            text.set_in_layout(False)  # else the axes would move again
+            text.update_positions(renderer)
+            box = Text.get_window_extent(text)  # without the line that leads to it
+            if not any(box.overlaps(other) for other in taken) and panel.bbox.contains(box.x1, box.y1):
+                break
+            if place is not PLACES[-1]:
+                text.remove()
+        taken.append(box)
 
 
 def main() -> None:

@@ -38,3 +38,12 @@ def test_every_row_is_named_once() -> None:
     (panel,) = frontier.drawn(found, "70 %").axes
     assert sorted(text.get_text() for text in panel.texts) == ["other", "row"]
     assert sum(len(points.get_offsets()) for points in panel.collections) == 3
+
+
+def test_names_of_points_that_lie_together_do_not_cover_each_other() -> None:
+    found = list(frontier.points([run(f"row {place}", 2000.0 + 30 * place, 1900.0) for place in range(6)]))
+    figure = frontier.drawn(found, "70 %")
+    figure.draw_without_rendering()
+    boxes = [frontier.Text.get_window_extent(text) for text in figure.axes[0].texts]
+    assert len(boxes) == 6
+    assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
