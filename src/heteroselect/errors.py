@@ -20,7 +20,7 @@ def meant(name: object, allowed: Iterable[str]) -> str:
     >>> meant("oorrt", ["fedavg", "oort"]), meant("x", ["fedavg", "oort"])
     (' (did you mean oort?)', '')
     """
-    found = get_close_matches(str(name), list(allowed), n=1)
+    found = get_close_matches(str(name), list(allowed), n=1, cutoff=0.75)
     return f" (did you mean {found[0]}?)" if found else ""
 
 

@@ -18,7 +18,7 @@ from heteroselect import HeteroSelectError, files
 from heteroselect.cli import app
 from heteroselect.report import curves
 from heteroselect.report.load import compare
-from heteroselect.runs import cross_table, table
+from heteroselect.runs import cross_table, table_files
 from heteroselect.runs.folder import RunFolder, locked, read_rounds, whole_rounds
 from run_folders import POINTS, PowerError, stop, write_points
 
@@ -287,7 +287,7 @@ def test_a_page_of_many_rounds_is_thinned() -> None:
     [("=1+1", "'=1+1"), ("@a", "'@a"), ("-x", "'-x"), ("+x", "'+x"), ("a", "a"), (-0.5, -0.5), (None, None)],
 )
 def test_a_cell_is_no_formula(cell: object, shown: object) -> None:
-    assert table.as_text(cell) == shown
+    assert table_files.as_text(cell) == shown
 
 
 def test_no_cell_of_a_cross_is_a_formula() -> None:

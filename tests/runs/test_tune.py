@@ -124,10 +124,10 @@ def lines(accuracies: list[float | None], bytes_up: int = 10, seconds: float = 2
 @pytest.mark.parametrize(
     ("by", "budgets", "expected"),
     [
-        ("final", None, (np.mean([0.45, 0.6]),)),  # the last five of six, and of one
-        ("at-bytes", [25, 9], (np.mean([0.15, 0.0]),)),  # two rounds, and none
-        ("at-seconds", [6, 2], (np.mean([0.2, 0.6]),)),
-        ("time-to-target", None, (1.0, -np.mean([10, 2]), np.mean([0.45, 0.6]))),
+        ("final", None, (np.mean([0.75, 0.6]),)),  # the last quarter of six is one
+        ("at-bytes", [25, 9], (np.mean([0.2, 0.0]),)),  # the last of two rounds, and none
+        ("at-seconds", [6, 2], (np.mean([0.3, 0.6]),)),
+        ("time-to-target", None, (1.0, -np.mean([10, 2]), np.mean([0.75, 0.6]))),
     ],
 )
 def test_scores_by_hand(by, budgets, expected) -> None:
