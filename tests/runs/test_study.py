@@ -174,3 +174,18 @@ def test_the_control_of_table_1_keeps_the_schedule_and_the_ceiling_of_the_paper(
     assert {role for role in control if control[role] != whole[role]} == {"score", "select", "allocate", "weigh"}
     assert {**control["allocate"], "kind": "score"} == whole["allocate"]
     assert cells["heteroselect-as-run"].paper[0].rounds_to_target == 83, "the figures of the row, not of the preset"
+
+
+def test_rows_of_several_targets_have_a_page_each(small: Path, tmp_path: Path) -> None:
+    """Data sets too: a page shows one experiment."""
+    small.write_text(
+        SMALL.replace("seeds = [1, 2]", "seeds = [1]").replace(
+            'method = "fedavg"', 'method = "fedavg"\nsettings = { target = 0.2 }'
+        )
+    )
+    out = tmp_path / "out"
+    found = call("study", small, "--out", out, "--quiet")
+    assert found.exit_code == 0, found.output
+    assert sorted(path.name for path in out.glob("report*.html")) == ["report-mnist-1.html", "report-mnist-2.html"]
+    assert "fedavg" in (out / "small.md").read_text()
+    assert "no score" in (out / "small.md").read_text()

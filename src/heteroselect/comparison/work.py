@@ -113,12 +113,26 @@ def finish_study(
     said: list[str] = []
     if keep:
         save(table, runs, path, command, stem=name, claims=claims)
-        said = write(sorted({cell.path for cell in done}), path / "report.html", path / "figures", command)
+        for end, folders in _pages(done).items():
+            said += write(folders, path / f"report{end}.html", path / f"figures{end}", command)
     if results is not None:
         kept.merge(results, rows)
     rounds = {(cell.method, cell.seed): read_rounds(cell.path) for cell in done}
     left = {**{cell.method: "not run yet" for cell in planned.cells if not cell.done}, **failed, **planned.refused}
     return Comparison(table, runs, rounds, path if keep else None, left, tuple(claims)), said
+
+
+def _pages(done: Sequence[Cell]) -> dict[str, list[Path]]:
+    """The run folders of each page, by what its name ends in: a page shows runs of one data set and one target."""
+    found: dict[tuple[str, float | None, str], set[Path]] = {}
+    for cell in done:
+        data = cell.config.data
+        found.setdefault((Path(data.name).stem, cell.config.target, data.evaluate), set()).add(cell.path)
+    if len(found) == 1:
+        return {"": sorted(*found.values())}
+    names = [name for name, _, _ in found]
+    ends = [f"-{name}" + (f"-{place}" if names.count(name) > 1 else "") for place, name in enumerate(names, start=1)]
+    return dict(zip(ends, map(sorted, found.values()), strict=True))
 
 
 def refuse_other_comparison(path: Path, cells: Sequence[Cell]) -> None:
