@@ -325,7 +325,7 @@ def faster(ours: Sequence[Row], rival: Sequence[Row] | None) -> str:
     took = f"{number(mine[0])} s against {number(theirs[0])} s"
     return (
         f"Beside FedCG*, reconstructed from its abstract and run in the same world, it is {pace} ({took}) with "
-        f"{traffic} (one seed)."
+        f"{traffic} (seed {ours[0]['seed']})."
     )
 
 
@@ -393,8 +393,8 @@ def _clocks(results: Row, text: str) -> str:
     heads = ["", *(f"s, {name}" for name in CLOCKS.values()), "MB up", "MB down", "MB scoring"]
     parts = ["## The same runs by three clocks", text]
     every: dict[str, Mapping[str, Sequence[Row]]]
-    every = {"CIFAR-10, one seed": {**rows_of(results, "table1"), **_only(rows_of(results, "beyond"), OURS)}}
-    every["MNIST, five seeds"] = rows_of(results, "table1-mnist")
+    every = {"CIFAR-10": {**rows_of(results, "table1"), **_only(rows_of(results, "beyond"), OURS)}}
+    every["MNIST"] = rows_of(results, "table1-mnist")
     for title, found in every.items():
         lines = [
             [label(row, runs), *(seconds(runs, clock) for clock in CLOCKS), *(over(runs, key) for key in sent)]

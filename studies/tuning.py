@@ -9,6 +9,7 @@ from typing import Any
 from scipy import stats
 
 from heteroselect.over_seeds import interval, spread
+from heteroselect.runs.table import shown
 
 Row = Mapping[str, Any]
 KEY = "last_accuracy"
@@ -63,9 +64,7 @@ def _line(name: str, before: Row, after: Row, trials: Row) -> list[str]:
 
 def _change(default: Row, tuned: Row) -> str:
     found = interval([new - old for old, new in zip(default["figures"][KEY], tuned["figures"][KEY], strict=True)])
-    assert found is not None
-    half = "" if found.half is None else f" ± {100 * found.half:.2f}"
-    return ("" if found.apart else "≈ ") + f"{100 * found.mean:+.2f}{half}"
+    return "" if found is None else shown(found, 100)
 
 
 def _sentence(names: Sequence[str], before: Row, after: Row) -> str:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
+from heteroselect.comparison.work import refuse_other_study
 from heteroselect.runs.study import estimate, plan, read
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
@@ -189,3 +190,9 @@ def test_rows_of_several_targets_have_a_page_each(small: Path, tmp_path: Path) -
     assert sorted(path.name for path in out.glob("report*.html")) == ["report-mnist-1.html", "report-mnist-2.html"]
     assert "fedavg" in (out / "small.md").read_text()
     assert "no score" in (out / "small.md").read_text()
+
+
+def test_a_page_of_others_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    (tmp_path / "report-mnist-1.html").write_text("somebody's page")
+    with pytest.raises(HeteroSelectError, match=r"report-mnist-1\.html exists and is no report"):
+        refuse_other_study(tmp_path, "small", ["fedavg"])

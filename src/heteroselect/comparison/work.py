@@ -160,7 +160,8 @@ def refuse_other_study(path: Path, name: str, labels: Sequence[str]) -> None:
 def _former_runs(path: Path, stem: str, command: str) -> list[tuple[str, int]]:
     """The row and the seed of each run in the tables that the command has left in a folder; none where there are none
     that can be lost. What else stands in their place, or in that of the page, is refused."""
-    refuse_others(path / "report.html", "--out", MARK)
+    for page in (path / "report.html", *path.glob("report-*.html")):
+        refuse_others(page, "--out", MARK)
     for kind in () if (path / f"{stem}.md").exists() else ("csv", "json", "tex"):
         refuse_others(path / f"{stem}.{kind}", "--out", MARK)  # they hold no mark: they come and go with the .md
     refuse_others(path / f"{stem}.md", "--out", f"Made by `heteroselect {command}")
