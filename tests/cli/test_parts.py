@@ -101,6 +101,28 @@ def test_an_interrupted_run_names_the_files_that_it_needs(call, here, quick, sel
     assert "`heteroselect resume b --method FILE.py:NAME` continues it" in err
 
 
+def test_a_mistake_in_ones_own_code_shows_that_code_alone_and_leaves_the_place_free(call, here, quick, seldom):
+    words = quick("--quiet", "--out", "mine", "--set", f"method.select.kind={seldom}")
+    (here / "mine.py").write_text(SELDOM.replace("here.population", "here.popultion"))
+    code, _, err = call(*words)
+    assert code == 2
+    assert "line 10, in select" in err
+    assert "AttributeError" in err
+    assert err.splitlines()[-1] == f"heteroselect: {here / 'mine.py'} has raised this."
+    assert err.count('File "') == 1  # nothing of ours
+    assert not (here / "mine").exists()
+    (here / "mine.py").write_text(SELDOM)
+    assert call(*words)[0] == 0
+
+
+def test_a_mistake_after_the_first_round_loses_none_of_the_rounds(call, here, quick, seldom):
+    text = SELDOM.replace("        return here.cohort", "        assert here.moment.round < 2\n        return here.cohort")
+    (here / "mine.py").write_text(text)
+    code, _, err = call(*quick("--quiet", "--out", "mine", "--set", f"method.select.kind={seldom}"))
+    assert (code, "AssertionError" in err) == (2, True)
+    assert len((here / "mine" / "rounds.jsonl").read_text().splitlines()) == 1
+
+
 def test_comparing_prints_what_each_method_was_brought(call, here):
     small = ("--set", "clients=12", "--set", "selected=4", "--set", "rounds=2", "--set", "method.train.steps=2")
     chosen = ("--set", "data.name=points.npz", "--set", "method.compress.kind=stc")

@@ -1,7 +1,9 @@
 """The command line, put together: one file per command. What takes PyTorch is imported by the command that needs it."""
 
 import sys
-from typing import Annotated
+import traceback
+from types import TracebackType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,6 +21,7 @@ from heteroselect.cli.study import study
 from heteroselect.cli.tune import tune
 from heteroselect.display.progress import err
 from heteroselect.errors import HeteroSelectError
+from heteroselect.settings.own import PREFIX as OWN
 from heteroselect.version import __version__
 
 app = typer.Typer(
@@ -42,10 +45,26 @@ def main() -> None:
     try:
         app()
     except HeteroSelectError as error:
-        err.print(f"heteroselect: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(2)
+        _refuse(str(error))
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if (own := _from_own(error.__traceback__)) is None:
+            raise
+        traceback.print_exception(error.with_traceback(own))  # what a person's own code did, and nothing of ours
+        _refuse(f"{own.tb_frame.f_code.co_filename} has raised this.")
+
+
+def _refuse(text: str) -> NoReturn:
+    err.print(f"heteroselect: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(2)
+
+
+def _from_own(trace: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that begins in a file of the user's; None where there is no such file in it."""
+    while trace is not None and not trace.tb_frame.f_globals.get("__name__", "").startswith(OWN):
+        trace = trace.tb_next
+    return trace
 
 
 def _version(wanted: bool) -> None:

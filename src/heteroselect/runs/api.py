@@ -91,7 +91,13 @@ def run_loaded(
         with logging(loggers, place.name, place, warn or _warn) as logged:
             begun = Progress.start(experiment, place), Checkpoints(place, other)
             told = both(logged, watch)
-            return play(experiment, folder, threads=threads, device=device, watch=told, found=begun)
+            try:
+                return play(experiment, folder, threads=threads, device=device, watch=told, found=begun)
+            except Exception:
+                if folder.unplayed:
+                    clear(place / STORE)
+                    folder.forget()
+                raise
 
 
 def resume(

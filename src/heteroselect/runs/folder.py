@@ -117,6 +117,20 @@ class RunFolder:
                 self._rounds.close()
             self._rounds = None
 
+    @property
+    def unplayed(self) -> bool:
+        """Whether it has no whole round yet."""
+        return not whole_rounds(self.path, 1) and not (self.path / SUMMARY).exists()
+
+    def forget(self) -> None:
+        """Free the place of a run that failed in its first round: it has nothing that anybody could go on with, and the
+        corrected one is to find no folder in its way."""
+        self.close()
+        with contextlib.suppress(OSError):
+            for name in (ROUNDS, CONFIG, FINGERPRINT):  # (what is left of these if it is killed here is no obstacle)
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()  # refused where there is more, such as a log
+
     def write(self, name: str, content: bytes) -> None:
         write_whole(self.path / name, content)
 

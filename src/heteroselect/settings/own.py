@@ -11,6 +11,9 @@ from typing import Any
 from heteroselect.errors import HeteroSelectError
 from heteroselect.method import Method
 
+PREFIX = "heteroselect_own_"
+"""Modules of people's own files have names that begin so."""
+
 
 def is_path(name: str) -> bool:
     """Whether a method or a part is named by the file it stands in."""
@@ -76,7 +79,7 @@ def _find(name: str, key: str) -> Any:
 @cache
 def _module(path: Path, version: int) -> ModuleType:  # noqa: ARG001 (another version is another module)
     """Loaded once for each version of the file, so that two names from one file share its classes."""
-    spec = importlib.util.spec_from_file_location(f"heteroselect_own_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
