@@ -21,7 +21,6 @@ from heteroselect.cli.study import study
 from heteroselect.cli.tune import tune
 from heteroselect.display.progress import err
 from heteroselect.errors import HeteroSelectError
-from heteroselect.settings.own import PREFIX as OWN
 from heteroselect.version import __version__
 
 app = typer.Typer(
@@ -62,7 +61,9 @@ def _refuse(text: str) -> NoReturn:
 
 def _from_own(trace: TracebackType | None) -> TracebackType | None:
     """The part of a traceback that begins in a file of the user's; None where there is no such file in it."""
-    while trace is not None and not trace.tb_frame.f_globals.get("__name__", "").startswith(OWN):
+    from heteroselect.settings.own import PREFIX
+
+    while trace is not None and not trace.tb_frame.f_globals.get("__name__", "").startswith(PREFIX):
         trace = trace.tb_next
     return trace
 

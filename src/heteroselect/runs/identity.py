@@ -20,7 +20,7 @@ from heteroselect.runs.experiment import Experiment, source_of
 from heteroselect.runs.fingerprint import NEWER, UNKNOWN, Fingerprint, deciding, listed
 from heteroselect.runs.worlds import digests_of
 from heteroselect.settings.config import Loaded
-from heteroselect.settings.schema import WorldSettings
+from heteroselect.settings.world import WorldSettings
 from heteroselect.version import __version__
 
 _DEFAULTS = {"loss": torch.nn.functional.cross_entropy, "metric": accuracy}

@@ -44,8 +44,9 @@ from heteroselect.runs.grid import Cell, config_in, differences, refuse_another,
 from heteroselect.runs.reclock import decided
 from heteroselect.settings.config import Loaded, flatten, load
 from heteroselect.settings.forms import explained
+from heteroselect.settings.group import Group
 from heteroselect.settings.own import is_path
-from heteroselect.settings.schema import Config, Group, PaperRow
+from heteroselect.settings.schema import Config, PaperRow
 
 
 class RowTable(Group):

@@ -10,7 +10,7 @@ from heteroselect.arrays import Counts, Reals
 from heteroselect.data.federation import Federation
 from heteroselect.errors import HeteroSelectError
 from heteroselect.settings import Config
-from heteroselect.settings.schema import AvailabilitySettings, WorldSettings
+from heteroselect.settings.world import AvailabilitySettings, WorldSettings
 from heteroselect.streams import Streams
 from heteroselect.world import (
     Coupling,
