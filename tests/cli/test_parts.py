@@ -116,8 +116,8 @@ def test_a_mistake_in_ones_own_code_shows_that_code_alone_and_leaves_the_place_f
 
 
 def test_a_mistake_after_the_first_round_loses_none_of_the_rounds(call, here, quick, seldom):
-    text = SELDOM.replace("        return here.cohort", "        assert here.moment.round < 2\n        return here.cohort")
-    (here / "mine.py").write_text(text)
+    check = "        assert here.moment.round < 2\n"
+    (here / "mine.py").write_text(SELDOM.replace("        return here.cohort", check + "        return here.cohort"))
     code, _, err = call(*quick("--quiet", "--out", "mine", "--set", f"method.select.kind={seldom}"))
     assert (code, "AssertionError" in err) == (2, True)
     assert len((here / "mine" / "rounds.jsonl").read_text().splitlines()) == 1

@@ -87,6 +87,12 @@ def test_who_never_arrives_counts_in_every_file(cell, tmp_path: Path) -> None:
         assert "1 of 3 arrived" in text
         assert "restricted mean to 60.0" in text
         assert "43.3" in text
+    paper = (tmp_path / "compare.tex").read_text()
+    parts = [part.splitlines() for part in paper.split(r"\begin{tabular}")[1:]]
+    firsts = [r"final accuracy, \%", "rounds to target, median", "MB up in all"]
+    assert [lines[2].split(" & ")[1] for lines in parts] == firsts  # three tables, since one is wider than a page
+    for layout, _, head, _, *rows, _, _ in [lines[:8] for lines in parts]:
+        assert [row.count("&") for row in (head, *rows)] == [layout.count("r")] * 3
     with (tmp_path / "compare.csv").open() as file:
         runs = list(csv.DictReader(file))
     assert [run["seconds_to_target_restricted"] for run in runs] == ["50.0"] * 3 + ["10.0", "60.0", "60.0"]

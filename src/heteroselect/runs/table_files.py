@@ -50,22 +50,28 @@ def markdown(table: Table, command: str) -> str:
     return "\n".join([f"Made by `{command}`. {table.clock()}", *table.notes(), "", *lines, ""])
 
 
+_LATEX: dict[str, str | int | None] = {
+    "%": r"\%",
+    "_": r"\_",
+    "&": r"\&",
+    "±": r"$\pm$",
+    "−": "--",
+    "–": "--",
+    "≈": r"$\approx$",
+    ">": "$>$",
+}
+
+
 def latex(table: Table) -> str:
-    """The table for a paper, with the rules of booktabs; what the figures are stands above it as comments."""
-    signs: dict[str, str | int | None] = {
-        "%": r"\%",
-        "_": r"\_",
-        "&": r"\&",
-        "±": r"$\pm$",
-        "−": "--",
-        "–": "--",
-        "≈": r"$\approx$",
-        ">": "$>$",
-    }
-    head, *body = (" & ".join(cell.translate(str.maketrans(signs)) for cell in row) + r" \\" for row in table.cells())
-    first, last = rf"\begin{{tabular}}{{l{'r' * (len(table.cells()[0]) - 1)}}}", r"\end{tabular}"
-    notes = [f"% {note}" for note in (table.clock(), *table.notes())]
-    return "\n".join([*notes, first, r"\toprule", head, r"\midrule", *body, r"\bottomrule", last, ""])
+    """Three tables for a paper (how good, how soon, at what cost: one alone is wider than a page), with the rules of
+    booktabs; what the figures are stands above them as comments."""
+    cells = [[cell.translate(str.maketrans(_LATEX)) for cell in row] for row in table.cells()]
+    lines = [f"% {note}" for note in (table.clock(), *table.notes())]
+    for group in table.groups():
+        head, *body = (" & ".join(row[i] for i in group) + r" \\" for row in cells)
+        lines += [rf"\begin{{tabular}}{{l{'r' * (len(group) - 1)}}}", r"\toprule", head, r"\midrule", *body]
+        lines += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(lines)
 
 
 def _plain(row: Row, table: Table) -> dict[str, Any]:
