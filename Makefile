@@ -23,7 +23,7 @@ help:
 	@echo "make results  rewrite docs/results.md and the README's tables from what the studies left"
 	@echo "make compare  play ten methods with five seeds each under one clock and rewrite docs/results/compare (50 runs)"
 	@echo "make cross    play five selectors with five compressors, five seeds each, and rewrite docs/results/cross (125 runs)"
-	@echo "make tune     tune the methods of make compare with 12 trials each, into tuned/mnist, then compare them tuned (at most 13,500 rounds of trials)"
+	@echo "make tune     tune the methods of make compare with 12 trials each, then compare them tuned, and rewrite docs/results/tuned (at most 13,500 rounds of trials)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
 	@echo "make hostile  a share of hostile clients against five ways to aggregate on MNIST, into docs/reliability.md (312 runs)"
 	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
@@ -86,9 +86,11 @@ compare: $(VENV)/.installed
 
 cross: $(VENV)/.installed
 	$(BIN)/python studies/cross_methods.py
+	$(MAKE) results
 
 tune: $(VENV)/.installed
 	$(BIN)/python studies/tune_methods.py
+	$(MAKE) results
 
 lean: $(VENV)/.installed
 	$(BIN)/python studies/lean.py

@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from heteroselect.over_seeds import spread, tail
+from heteroselect.over_seeds import FINAL, spread, tail
 from heteroselect.runs.folder import finished, read_rounds, read_summary
 from heteroselect.runs.study import Study, read
 
@@ -27,7 +27,7 @@ KINDS = {
 
 
 def gathered(study: Study, runs: Path) -> list[dict[str, Any]]:
-    """Each run of a study: its row and the values of its axes, its seed, and the mean of its last five evaluations."""
+    """Each run of a study: its row and the values of its axes, its seed, and the mean of its last evaluations."""
     found = []
     for row in study.row:
         for seed in study.seeds:
@@ -97,8 +97,8 @@ def section(found: Mapping[str, Any]) -> str:
     seeds = ", ".join(str(seed) for seed in sorted({run["seed"] for run in hostile}))
     return f"""![accuracy against the share of hostile clients, a panel for each attack](results/hostile.svg)
 
-MNIST, FedAvg with whole updates, ten of 100 clients in each of {rounds} rounds; accuracy in % over the last five
-evaluations, mean ± standard deviation over the seeds {seeds} (`make hostile`, {len(hostile)} runs).
+MNIST, FedAvg with whole updates, ten of 100 clients in each of {rounds} rounds; accuracy in % is {FINAL};
+mean ± standard deviation over the seeds {seeds} (`make hostile`, {len(hostile)} runs).
 
 {table(hostile, KINDS, "attack")}
 Lies: hostile clients claim losses and lengths a thousand times too large, and send what they should

@@ -197,7 +197,7 @@ def _course(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def last_accuracies(runs: Sequence[Run]) -> dict[int, float]:
-    """The mean of the last five evaluations of each seed."""
+    """The mean of the last evaluations of each seed."""
     found = {run.seed: tail(run.lines) for run in runs}
     return {seed: value for seed, value in found.items() if value is not None}
 

@@ -100,6 +100,8 @@ def crossing() -> str:
     known, means = outcomes["final_accuracy"]["effects"]["interaction"], _means(outcomes, "final_accuracy")
     left = _apart(means)
     row, column = np.unravel_index(np.abs(left).argmax(), left.shape)
+    # one pair that is d off leaves d·(1 − 1/R)(1 − 1/C) in its own cell, and spreads the rest over its row and column
+    one = left[row, column] ** 2 / np.prod([1 - 1 / count for count in left.shape]) / (left**2).sum()
     without = _apart(np.delete(means, row, axis=0))
     sent = _means(outcomes, "megabytes")
     times = sent[ways[0].index("softmax")] / sent[ways[0].index("uniform")]
@@ -108,8 +110,9 @@ def crossing() -> str:
     all_pairs, low, high = (100 * known[key] for key in ("value", "low", "high"))
     return (
         f"They do, by {all_pairs:.2f} points in the root mean square over all pairs ({low:.2f} to {high:.2f}), and "
-        f"nearly all of it is one pair: {pair} ends {abs(far):.1f} points {'below' if far < 0 else 'above'} what the "
-        f"two cost apart. Without `{ways[0][row]}` the root mean square is {rest:.2f} points. "
+        f"one pair makes {100 * one:.0f} % of its square: {pair} ends {abs(far):.1f} points "
+        f"{'below' if far < 0 else 'above'} what the two cost apart. Without `{ways[0][row]}` the root "
+        f"mean square is {rest:.2f} points. "
         f"Scoring everybody (`softmax`) multiplies all traffic by {times.min():.1f} to {times.max():.1f}, whatever is "
         "compressed. (Compressors have their own densities: these are not at equal bytes.)\n"
     )
@@ -343,7 +346,7 @@ def _study(results: Row, text: Row) -> str:
         return ""
     every = [run for runs in found.values() for run in runs]
     clocks = dict.fromkeys(CLOCKS[run.get("charge", "paper")] for run in every)
-    heads = ["", "accuracy, last five, %", "peak, %", "rounds to target", f"s, {' or '.join(clocks)}"]
+    heads = ["", "final accuracy, %", "peak, %", "rounds to target", f"s, {' or '.join(clocks)}"]
     heads += ["MB, values", "MB, real"]
     lines = []
     for row, runs in found.items():

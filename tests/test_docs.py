@@ -10,6 +10,7 @@ import pytest
 import heteroselect
 from heteroselect.errors import HeteroSelectError
 from heteroselect.kinds import KINDS
+from heteroselect.over_seeds import tail
 from heteroselect.report.tables import settings_page
 from heteroselect.runs import study as studies
 from heteroselect.runs.experiment import prepare
@@ -150,3 +151,12 @@ def test_the_table_of_epsilons_is_what_the_accountant_says(monkeypatch):
     heads, rule, row = study.presets_table().splitlines()
     assert lines[1:3] == [heads, rule]
     assert row in lines
+
+
+def test_every_sentence_on_the_final_accuracy_says_what_it_is_of_a_short_run() -> None:
+    rising = [{"accuracy": one / 100} for one in range(20)]
+    assert (tail(rising), tail(rising[:19])) == (pytest.approx(0.17), pytest.approx(0.165))  # 15 to 19, and 15 to 18
+    files = [*ROOT.glob("docs/*.md"), *(ROOT / "src").rglob("*.py")]
+    for file in files:
+        for found in re.finditer(r"mean of the last five(.{0,80})", " ".join(file.read_text(encoding="utf-8").split())):
+            assert "of the last quarter" in found[1], f"{file.name}: {found[0]}"

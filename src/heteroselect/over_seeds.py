@@ -163,6 +163,10 @@ def interval(differences: Sequence[float]) -> Interval | None:
     return Interval(mean, float(low), float(high), "BCa bootstrap", count)
 
 
+FINAL = "the mean of the last five evaluations, of the last quarter where there are fewer than 20"
+"""What `tail` is, for the sentences of tables and pages."""
+
+
 def tail(lines: Lines, last: int = 5) -> float | None:
     """The mean of the last evaluations: accuracy swings from cohort to cohort, and its last value with it. Of a short
     run it is the last quarter of them: its first ones are on the way up.

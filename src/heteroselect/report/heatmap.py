@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 
+from heteroselect.over_seeds import FINAL
 from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, row, section, table
 from heteroselect.report.style import INK, QUIET
@@ -138,7 +139,7 @@ def render(crossing: Crossing, command: str) -> str:
                 pairs = [row([escape(cell) for cell in line]) for line in pair_rows(crossing, name, effects)]
                 parts.append(table([f"interaction: {keys[0]} ↓, {keys[1]} →", *crossing.levels[1]], pairs))
         caption = f"The {'median' if outcome.end else 'mean'} over seeds; light is good."
-        caption += " An accuracy is the mean of the last five evaluations." if name == "final_accuracy" else ""
+        caption += f" An accuracy is {FINAL}." if name == "final_accuracy" else ""
         sections.append(section(heading, caption, *parts))
     sections += _listed("What came with the values", brought(crossing))
     sections += _listed("What is missing of the papers", missing_of_papers(crossing))

@@ -9,6 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from heteroselect.methods import gaps
+from heteroselect.over_seeds import FINAL
 from heteroselect.report import MARK
 from heteroselect.report.figure import STYLE
 from heteroselect.report.html import page, picture, row, section, table
@@ -27,7 +28,7 @@ LEAD = (
     "Every method had the same number of trials, the first of which is its default, with the same seeds and on "
     "examples that were set aside: the test part was not looked at. "
     f"After 1/{QUARTER} of the rounds the best 1/{THIRD} of the trials went on, and the default in any case. "
-    "Accuracies are the mean of the last five evaluations. The best of many trials looks better than it is; what "
+    f"An accuracy is {FINAL}. The best of many trials looks better than it is; what "
     "tuning is worth, a comparison with other seeds tells (compare --tuned)."
 )
 

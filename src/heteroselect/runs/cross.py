@@ -73,7 +73,7 @@ OUTCOMES: dict[str, Outcome] = {
         end="total_wire_megabytes",
     ),
 }
-"""The final accuracy is the mean of the last five evaluations."""
+"""The final accuracy is that of `over_seeds.tail`."""
 
 
 def read_axes(pairs: Sequence[str]) -> dict[str, tuple[Any, ...]]:

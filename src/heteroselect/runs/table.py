@@ -1,8 +1,8 @@
 """The table of a comparison: how good each method is, how soon, and at what cost.
 
-Methods are ranked by their final accuracy, the mean of the last five evaluations. The peak is shown, and ranks nobody:
+Methods are ranked by their final accuracy (`over_seeds.tail`). The peak is shown, and ranks nobody:
 it is the luckiest of many evaluations. Equal bytes and equal seconds are the smallest total of all runs, and the
-accuracy there is the mean of the last five evaluations that are not later.
+accuracy there is the same mean of the evaluations that are not later.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from heteroselect.measure import Measure
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import footnotes
 from heteroselect.over_seeds import (
+    FINAL,
     Arrivals,
     Interval,
     at_equal_costs,
@@ -150,8 +151,8 @@ class Table:
         target = f"the target, {' or '.join(self.targets)}," if self.targets else "the target"
         megabytes, seconds = number(self.budgets["bytes"] / 1e6), number(self.budgets["seconds"])
         found = [
-            f"Rows are {order}. Final accuracy is the mean of the last five evaluations, of the last quarter where "
-            "there are fewer than 20; accuracies and costs are mean ± standard deviation over seeds.",
+            f"Rows are {order}. Final accuracy is {FINAL}; accuracies and costs are mean ± standard deviation over "
+            "seeds.",
             f"Equal bytes are {megabytes} MB of real uplink, equal seconds {seconds} s: the smallest total of "
             "all. Accuracy there is the same mean of the evaluations before.",
             f"To {target} it is the median seed and the range of the seeds; a seed that never arrives counts as later "

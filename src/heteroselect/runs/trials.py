@@ -91,8 +91,9 @@ def _descending(score: Score) -> Score:
 
 def score(by: str, runs: Sequence[Sequence[Line]], *, target: float, budgets: Sequence[float] | None = None) -> Score:
     """How good a trial is, from its rounds so far with each seed: the mean over seeds of its accuracy, which is that of
-    the last five evaluations, within the budget where there is one. By the time to the target: the share of seeds that
-    reach it, then how soon, a seed that does not arrive being counted to the end of its run, then the accuracy."""
+    the last evaluations (`over_seeds.tail`), within the budget where there is one. By the time to the target: the share
+    of seeds that reach it, then how soon, a seed that does not arrive being counted to the end of its run, then the
+    accuracy."""
     if by in SPENT:
         assert budgets is not None
         runs = [within(lines, SPENT[by], most) for lines, most in zip(runs, budgets, strict=True)]
