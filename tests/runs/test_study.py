@@ -77,6 +77,12 @@ def test_it_runs_what_is_missing_and_nothing_twice(small: Path, tmp_path: Path) 
     assert all(path.stat().st_mtime_ns == when for path, when in made.items())
     table = json.loads((out / "small.json").read_text())["table"]
     assert [row["method"] for row in table] == ["fedavg", "no score"]
+    results, far = tmp_path / "results.json", tmp_path / "far" / "out"
+    assert call("study", small, "--out", out, "--quiet", "--results", results).exit_code == 0
+    recorded = f"; of 3 more, not in this folder, the figures are in {results}."
+    assert f"0 of 3 runs are left{recorded}" in call("study", small, "--out", far, "--dry-run").output
+    small.write_text(SMALL.replace("rounds = 2", "rounds = 3"))
+    assert "3 of 3 runs are left." in call("study", small, "--out", far, "--dry-run").output, "of other settings"
     assert "\n\\begin{tabular}" in (out / "small.tex").read_text()
     assert {"small.md", "small.csv", "report.html"} <= {path.name for path in out.iterdir()}
 

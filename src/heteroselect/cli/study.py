@@ -1,7 +1,8 @@
 """heteroselect study: the runs that a file stands for, and the table and the page of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from heteroselect.cli.options import DataDir, Quiet, Threads
 from heteroselect.cli.terminal import out, say
 from heteroselect.display.progress import note
 from heteroselect.extras import require
+
+if TYPE_CHECKING:
+    from heteroselect.runs.grid import Cell
 
 
 def study(
@@ -46,16 +50,10 @@ def study(
     planned = studies.plan(found, path, only or [], also or [])
     if found.title and not quiet:
         note(found.title)
-    left, seconds = studies.estimate(planned.cells)
     for label, reason in planned.refused.items():
         note(f"left out: {label}: {reason}")
     if dry_run:
-        for cell in left:
-            out.print(
-                f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds", markup=False, highlight=False
-            )
-        pace = "" if seconds is None else f", about {seconds / 60:.0f} minutes at the pace of those that are there"
-        typer.echo(f"{len(left)} of {len(planned.cells)} runs are left{pace if left else ''}.")
+        _print_left(planned.cells, file.stem, results or file.parent / "results.json")
         return
     require("report", "study")
     work.refuse_other_study(path, file.stem, found.labels)
@@ -75,3 +73,17 @@ def study(
     if missing:
         say(f"{missing} of {len(planned.cells)} runs are not there yet")
         raise typer.Exit(1)
+
+
+def _print_left(cells: "Sequence[Cell]", study: str, results: Path) -> None:
+    """What is left to run, and for how long; runs of which a file of results has the figures stand apart."""
+    from heteroselect.runs.results import recorded
+    from heteroselect.runs.study import estimate
+
+    there = recorded(results, study, [cell for cell in cells if not cell.done])
+    left, seconds = estimate([cell for cell in cells if cell not in there])
+    for cell in left:
+        out.print(f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds", markup=False, highlight=False)
+    pace = "" if seconds is None else f", about {seconds / 60:.0f} minutes at the pace of those that are there"
+    also = f"; of {len(there)} more, not in this folder, the figures are in {results}" if there else ""
+    typer.echo(f"{len(left)} of {len(cells)} runs are left{pace if left else ''}{also}.")

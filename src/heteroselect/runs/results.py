@@ -175,6 +175,13 @@ def read(file: Path) -> dict[str, list[Row]]:
     return known
 
 
+def recorded(file: Path, study: str, cells: Sequence[Cell]) -> list[Cell]:
+    """Of these runs those whose figures are in a file of results: of this study, row and seed, with these settings."""
+    known = {tuple(row[key] for key in ("study", "row", "seed")): row for row in read(file)["runs"]}
+    rows = [(cell, known.get((study, cell.method, cell.seed), {})) for cell in cells]
+    return [cell for cell, row in rows if row.get("settings") == json.loads(json.dumps(dict(cell.changes)))]
+
+
 NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds"}
 
 
