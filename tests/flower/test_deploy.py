@@ -161,8 +161,9 @@ def spoil(message: Message) -> Message:
 
 def stranger(out: Path, tmp_path: Path) -> str:
     """What a SuperNode says whose key nobody has registered."""
-    home, (private, _) = out / "flower" / "home", make_node_key(tmp_path / "keys", "stranger")
-    address = tomllib.loads((home / "config.toml").read_text())["superlink"]["here"]["address"]
+    scratch = Path(json.loads((out / "flower" / "processes.json").read_text())["scratch"])
+    private, _ = make_node_key(tmp_path / "keys", "stranger")
+    address = tomllib.loads((scratch / "home" / "config.toml").read_text())["superlink"]["here"]["address"]
     port = int(address.rpartition(":")[2])
     tls = Tls(out / "flower" / "keys" / "ca.crt", Path(), Path())
     with Flower(tmp_path, tls, port) as flower:

@@ -1,8 +1,9 @@
 """Flower's processes for one run: started here, watched here, and ended here, by their ids.
 
-Everything lies in one folder: a private FLWR_HOME, the app, the logs. Flower and Ray start processes in turn, some
-in sessions of their own; all of them inherit a mark in their environment, and by that mark, and no other, whatever
-is left at the end is found and ended: by us, or by a guard that stays where we are killed.
+State, keys and logs lie in the run's folder, which may come from anybody. Where Python looks for code is a new folder
+instead, the scratch: processes work in it, and it has a private FLWR_HOME and the app. Flower and Ray start processes
+in turn, some in sessions of their own; all of them inherit a mark in their environment, and by that mark, and no other,
+whatever is left at the end is found and ended: by us, or by a guard that stays where we are killed.
 """
 
 import contextlib
@@ -48,7 +49,8 @@ _OURS = re.compile(
     rf"|superlink\.db(-wal|-shm|-journal)?|(superlink|supernode-[0-9]+|error)\.log|supernode-[0-9]+\.uplink"
     rf"|{PROCESSES}|{ERROR}|{PID}|(app/)?\.[^/]*\.partial"
 )
-"""The names of all files in a run's folder of work; Flower's home is private to the run, and Flower's to fill."""
+"""The names of all files in a run's folder of work. (Home and app were there in earlier versions; Flower's home was
+private to the run, and Flower's to fill.)"""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Flower:
 
     @property
     def home(self) -> Path:
-        return self.work / "home"
+        """Flower keeps apps in there, and takes one that it finds there for the one that was submitted."""
+        return self.scratch / "home"
 
     def superlink(self, *options: str) -> None:
         """Start the SuperLink and wait until it answers. Its state is in a file, so that it may be started again."""
@@ -136,8 +139,9 @@ class Flower:
         self.start(name, command, {FILE: str(self.work / f"{name}.uplink")})
 
     def submit(self, app: Mapping[str, Any], federation: str = "") -> str:
-        """Hand the app to the SuperLink, and return the number of the run."""
-        folder = self.work / APP
+        """Hand the app to the SuperLink, and return the number of the run. (Flower packs all code in the app's folder,
+        and its nodes import that first.)"""
+        folder = self.scratch / APP
         write_app(folder, app)
         options = ["--federation-config", federation] if federation else []
         return str(self.flwr("run", str(folder), _CONNECTION, *options)["run-id"])
@@ -151,7 +155,13 @@ class Flower:
         command = [*self.prefix, "flwr", *arguments, "--format", "json"]
         try:
             done = subprocess.run(
-                command, env=self._environment(), capture_output=True, text=True, check=False, timeout=ANSWER
+                command,
+                env=self._environment(),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=ANSWER,
+                cwd=self.scratch,
             )
         except subprocess.TimeoutExpired:
             raise HeteroSelectError(
@@ -176,7 +186,7 @@ class Flower:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                cwd=self.work,
+                cwd=self.scratch,  # `python -m` looks for code there first
             )
         self._note()
 
@@ -213,7 +223,8 @@ class Flower:
 
     def _note(self) -> None:
         """Write down the process ids, for people who look and for a command that comes after one that was killed."""
-        known = {name: process.pid for name, process in self.running.items()} | {"mark": self.mark}
+        pids = {name: process.pid for name, process in self.running.items()}
+        known = {**pids, "mark": self.mark, "scratch": str(self.scratch)}
         with contextlib.suppress(OSError):  # nobody's life depends on it
             write_whole(self.work / PROCESSES, (json.dumps(known, indent=2) + "\n").encode())
 

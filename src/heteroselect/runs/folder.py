@@ -276,14 +276,19 @@ def read_model(path: Path, summary: Mapping[str, Any]) -> bytes:
 
 def refuse_links(path: Path) -> None:
     """A run folder may come from anybody: nothing in it may lead out of it to where things would be written or deleted.
-    (What Flower's processes left behind is only ever removed, and links in there are not followed.)"""
+    (What Flower's processes left behind is removed first, which follows no links, and looked at then.)"""
     with for_people(path):
-        for folder, inside, files in os.walk(path):
+        for folder, inside, files in os.walk(path, onerror=_refuse):
             for name in (*inside, *files):
                 if (Path(folder) / name).is_symlink():
                     raise HeteroSelectError(f"resume: {Path(folder) / name} is a link; allowed are files of the run.")
             if Path(folder) == path and WORK in inside:
                 inside.remove(WORK)
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that cannot be looked into may still be one to write into."""
+    raise error
 
 
 @contextlib.contextmanager
