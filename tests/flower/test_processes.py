@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -97,12 +98,13 @@ from pathlib import Path
 from heteroselect.flower.processes import Flower
 with Flower(Path({str(tmp_path)!r}), port={port}) as flower:
 {start}
-    print(flower.mark, flower.guard.pid, flush=True)
+    print(flower.mark, flower.guard.pid, flower.scratch, flush=True)
     time.sleep(600)
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     try:
-        mark, guard = process.stdout.readline().split()
+        mark, guard, scratch = process.stdout.readline().split()
+        assert (Path(scratch) / "home").exists()
         with socket.create_connection((LOOPBACK, port)):
             pass  # it does listen
     finally:
@@ -114,6 +116,7 @@ with Flower(Path({str(tmp_path)!r}), port={port}) as flower:
             time.sleep(0.05)
         assert not left(mark)
         assert not exists(int(guard)), "nothing is left to guard"
+        assert not Path(scratch).exists()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((LOOPBACK, port))
     finally:

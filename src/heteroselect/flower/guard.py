@@ -1,11 +1,13 @@
-"""Ends what a command has started when the command is gone, however it went.
+"""Ends what a command has started when the command is gone, however it went, and removes the folder it had for that.
 
-It runs as a program of its own that needs nothing but Python. From its standard input it reads the run's mark, and then
-waits for the end of that input: the kernel closes the other end of a pipe for a process that was killed, too.
+It runs as a program of its own that needs nothing but Python. From its standard input it reads the run's mark and the
+folder, and then waits for the end of that input: the kernel closes the other end of a pipe for a process that was
+killed, too.
 """
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import time
@@ -45,13 +47,15 @@ def end(pids: Sequence[int], patience: float = 10.0) -> None:
 
 
 def main() -> None:
-    mark = sys.stdin.readline().strip()
+    mark, scratch = sys.stdin.readline().strip(), sys.stdin.readline().rstrip("\n")
     sys.stdin.read()
     for _ in range(TRIES if mark else 0):
         pids = left(mark)
         if not pids:
             break
         end(pids)
+    if scratch:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -229,14 +229,14 @@ class Flower:
             write_whole(self.work / PROCESSES, (json.dumps(known, indent=2) + "\n").encode())
 
     def _post_guard(self) -> None:
-        """Should this process be killed, the guard ends what it has started. It is in a session of its own, so that
-        nothing that ends us by our group or terminal ends it, too."""
+        """Should this process be killed, the guard ends what it has started and removes the scratch. It is in a session
+        of its own, so that nothing that ends us by our group or terminal ends it, too."""
         null, command = subprocess.DEVNULL, [sys.executable, "-I", "-S", guard.__file__]
         self.guard = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True, cwd="/"
         )
         assert self.guard.stdin is not None
-        self.guard.stdin.write(f"{self.mark}\n".encode())
+        self.guard.stdin.write(f"{self.mark}\n{self.scratch}\n".encode())
         self.guard.stdin.flush()
 
     def _environment(self) -> dict[str, str]:
