@@ -1,5 +1,6 @@
 """Whatever lies where a run on Flower works, no code of it is run, and no link in it is written through."""
 
+import errno
 import io
 import os
 import zipfile
@@ -95,14 +96,16 @@ def test_links_in_a_folder_that_may_not_be_listed_are_not_missed(
 ) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "supernode-0").symlink_to(tmp_path)
-    scandir = os.scandir
+    scandir, why = os.scandir, OSError(errno.EACCES, "Permission denied")
 
     def refused(place: str) -> object:
         """As for a folder of mode 0300; whoever tests as root could list that."""
         if Path(place).name == "memory":
-            raise PermissionError(13, "Permission denied")
+            raise why
         return scandir(place)
 
     monkeypatch.setattr(os, "scandir", refused)
     with pytest.raises(HeteroSelectError, match="Permission denied"):
         refuse_links(tmp_path)
+    why = OSError(errno.ENOENT, "it has just been removed")
+    refuse_links(tmp_path)

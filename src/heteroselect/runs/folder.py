@@ -287,8 +287,10 @@ def refuse_links(path: Path) -> None:
 
 
 def _refuse(error: OSError) -> None:
-    """A folder that cannot be looked into may still be one to write into."""
-    raise error
+    """A folder that cannot be looked into may still be one to write into. (One that is gone, as where a node has just
+    tidied its memory, is not.)"""
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 @contextlib.contextmanager
