@@ -63,6 +63,23 @@ def test_flower_finds_no_app_that_somebody_else_has_installed(tmp_path: Path) ->
         assert [path.name for path in flower.home.iterdir()] == ["config.toml"]
 
 
+def begun(tmp_path: Path) -> Path:
+    """The folder of a deployment that has no round yet."""
+    out = tmp_path / "run"
+    (out / "flower").mkdir(parents=True)
+    (out / "config.toml").write_text(to_toml(load("mnist", changes={"clients": 3, "selected": 3}).config))
+    Plan("deploy", "a", 3, tls=True).write(out)
+    return out
+
+
+def test_a_file_in_the_place_of_a_folder_is_one_sentence(tmp_path: Path) -> None:
+    out = begun(tmp_path)
+    (out / "flower" / "keys").write_text("mine")
+    with pytest.raises(HeteroSelectError, match=f"{out}/flower cannot be written"):
+        app(["flower", "resume", str(out)], standalone_mode=False)
+    assert (out / "flower" / "keys").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("name", "file"),
     [("home", "config.toml"), ("app", "pyproject.toml"), ("keys", "server.key"), ("notes", "thesis.txt")],
@@ -70,10 +87,7 @@ def test_flower_finds_no_app_that_somebody_else_has_installed(tmp_path: Path) ->
 def test_a_link_where_flower_works_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, file: str
 ) -> None:
-    out, target = tmp_path / "run", tmp_path / "target"
-    (out / "flower").mkdir(parents=True)
-    (out / "config.toml").write_text(to_toml(load("mnist", changes={"clients": 3, "selected": 3}).config))
-    Plan("deploy", "a", 3, tls=True).write(out)
+    out, target = begun(tmp_path), tmp_path / "target"
     target.mkdir()
     (target / file).write_text("mine")
     (out / "flower" / name).symlink_to(target)
