@@ -81,6 +81,22 @@ def test_an_unfinished_run_is_left_out_below_and_refused_when_named(make_run, tm
         compare([unfinished])
 
 
+def test_half_a_run_is_no_seed_beside_whole_ones(make_run, tmp_path):
+    """Ctrl-C and the stopped trials of a tuning leave a summary."""
+    make_run("a", seed=1)
+    half = [make_run(f"b{seed}", seed=seed, accuracies=(0.1,), summary={"status": "interrupted"}) for seed in (2, 3)]
+    make_run("c", seed=4, summary={"status": "finished"})
+    found = compare([tmp_path])
+    assert [one.seeds for one in found.groups] == ["1, 4"]
+    assert found.left_out == (f"2 runs have not finished and are left out: {half[0]}, {half[1]}.",)
+    with pytest.raises(HeteroSelectError, match=r"b2 has not finished, it was interrupted; `heteroselect show .*b2`"):
+        compare([half[0]])
+    with pytest.raises(HeteroSelectError, match=r"report: no run in .* has finished"):
+        (tmp_path / "trials").mkdir()
+        half[1].rename(tmp_path / "trials" / "b3")
+        compare([tmp_path / "trials"])
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [("dataset", "mnist"), ("target", 0.8), ("metric", {"name": "hits", "higher": True, "unit": "%"})],

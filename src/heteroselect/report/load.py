@@ -13,7 +13,7 @@ from heteroselect.measure import ACCURACY, Measure
 from heteroselect.report.beside import beside, with_clock
 from heteroselect.runs.checked import CheckedLine, CheckedSettings, CheckedSummary
 from heteroselect.runs.fingerprint import NEWER, Fingerprint, completed, deciding, refuse_edited
-from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
+from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, interrupted, read_rounds, read_summary
 from heteroselect.settings import PaperRow
 
 
@@ -115,13 +115,13 @@ def compare(folders: Sequence[Path]) -> Comparison:
 
 
 def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """The run folders in and below those given, and a sentence for each that has not finished.
+    """The run folders in and below those given, and a sentence on those that have not finished.
 
-    A folder that was named itself has to be whole; one found below it, as in a comparison that is still going on,
-    is left out.
+    A folder that was named itself has to be whole; one found below it, as in a comparison that is still going on or
+    among the trials of a tuning, is left out: half a run is no seed beside whole ones.
     """
     taken: dict[Path, Path] = {}
-    left_out: list[str] = []
+    unfinished: dict[Path, str] = {}
     for folder in folders:
         if not folder.is_dir():
             raise HeteroSelectError(f"report: there is no folder {folder}.")
@@ -130,15 +130,25 @@ def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
         if not runs:
             raise HeteroSelectError(f"report: {folder} neither is a run folder nor holds any ({CONFIG} and {ROUNDS}).")
         for path in runs:
-            if (path / SUMMARY).is_file():
+            if (path / SUMMARY).is_file() and not interrupted(path):
                 taken.setdefault(path.resolve(), path)
-            elif named:
-                raise HeteroSelectError(f"report: the run in {path} has not finished; it has no {SUMMARY} yet.")
+            elif not named:
+                unfinished.setdefault(path.resolve(), str(path))
+            elif (path / SUMMARY).is_file():
+                shown = f"`heteroselect show {path}` shows how far it came"
+                raise HeteroSelectError(f"report: the run in {path} has not finished, it was interrupted; {shown}.")
             else:
-                left_out.append(f"{path} has not finished and is left out.")
+                raise HeteroSelectError(f"report: the run in {path} has not finished; it has no {SUMMARY} yet.")
     if not taken:
         raise HeteroSelectError(f"report: no run in {folders[0]} has finished.")
-    return list(taken.values()), left_out
+    return list(taken.values()), _left_out(list(unfinished.values()))
+
+
+def _left_out(unfinished: Sequence[str]) -> list[str]:
+    """One sentence, however many there are: a tuning stops most of its trials early."""
+    if len(unfinished) < 2:
+        return [f"{path} has not finished and is left out." for path in unfinished]
+    return [f"{len(unfinished)} runs have not finished and are left out: {', '.join(unfinished)}."]
 
 
 def _is_run(folder: Path) -> bool:

@@ -260,6 +260,15 @@ def finished(path: Path) -> bool:
         return False
 
 
+def interrupted(path: Path) -> bool:
+    """Whether the run in a folder says that it was stopped before its end; not where its summary cannot be read, which
+    whoever reads the run is told by name."""
+    try:
+        return bool(read_summary(path)["status"] == "interrupted")
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def read_summary(path: Path) -> dict[str, Any]:
     summary: dict[str, Any] = read_json(path / SUMMARY)
     return summary
