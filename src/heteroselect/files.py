@@ -1,6 +1,8 @@
 """Files that are whole or not there, and files of strangers, which may be anything."""
 
+import io
 import json
+import lzma
 import os
 import re
 import stat
@@ -8,7 +10,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 SMALL, DEEPEST = 4_000_000, 30
 """Bytes of a file that is read as a whole, and how deep it may be nested: far more than is ever written here."""
@@ -64,6 +66,34 @@ def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
         if most is not None and about.st_size > most:
             raise TooLargeError(f"it has {about.st_size:,} bytes, and {most:,} are allowed")
         yield file
+
+
+class _Bounded(io.RawIOBase):
+    """Bytes of a file, or TooLargeError once there were more of them than `most`: what is packed says too late how long
+    it is."""
+
+    def __init__(self, file: BinaryIO | lzma.LZMAFile, most: int) -> None:
+        self.file, self.most, self.read_so_far = file, most, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self.file.read(len(buffer))
+        self.read_so_far += len(found)
+        if self.read_so_far > self.most:
+            raise TooLargeError(f"it has more than {self.most:,} bytes of text, which is what is allowed")
+        buffer[: len(found)] = found
+        return len(found)
+
+
+@contextmanager
+def opened_text(path: Path, most: int) -> Iterator[TextIO]:
+    """The text of a regular file (`.xz` is unpacked) with its own line ends, or ValueError where it is none or has more
+    bytes than `most`, packed or unpacked."""
+    with opened(path, most) as file:
+        content = lzma.LZMAFile(file) if path.suffix == ".xz" else file
+        yield io.TextIOWrapper(io.BufferedReader(_Bounded(content, most)), encoding="utf-8", newline="")
 
 
 def sweep(folder: Path, ours: re.Pattern[str], *, keep: bool = False) -> None:

@@ -228,6 +228,16 @@ def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(here: Path) -> None:
         compare([out])
 
 
+def test_a_pipe_that_the_settings_name_keeps_nobody_waiting(here: Path) -> None:
+    (here / "there.csv").write_text("client,start,end\n0,0,100000\n")
+    settings = {"world.availability.kind": "file", "world.availability.file": str(here / "there.csv")}
+    out = broken_off(here / "run", **settings)
+    (here / "there.csv").unlink()
+    os.mkfifo(here / "there.csv")
+    with pytest.raises(HeteroSelectError, match=r"there\.csv.*it is no file"):
+        heteroselect.resume(out)
+
+
 @pytest.mark.parametrize(
     "content", ["[" * DEEP, "{}", "[]", '{"sha256": "", "content": 3}', signed({"version": 3}), signed({})]
 )

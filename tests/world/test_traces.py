@@ -1,5 +1,9 @@
 """Links from a trace: transfers across changes of rate, and the files they are read from."""
 
+import lzma
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.runs.worlds import digests_of
+from heteroselect.settings.world import WorldSettings
 from heteroselect.streams import Streams
 from heteroselect.world import (
     DrawnWorld,
@@ -14,6 +20,8 @@ from heteroselect.world import (
     LinkTrace,
     Rates,
     TracedLinks,
+    read,
+    read_devices,
     read_intervals,
     read_link_trace,
     typical,
@@ -165,6 +173,44 @@ def test_a_file_that_is_wrong_is_refused_by_name_and_line(tmp_path, text, compla
 def test_a_file_that_is_absent_is_refused(tmp_path):
     with pytest.raises(HeteroSelectError, match="that can be read"):
         read_link_trace(tmp_path / "none.csv")
+
+
+def test_what_is_no_file_keeps_nobody_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for place in (tmp_path / "pipe.csv", Path("/dev/zero")):
+        for reading in (read_link_trace, read_intervals, read_devices):
+            with pytest.raises(HeteroSelectError, match="it is no file"):
+                reading(place)
+        with pytest.raises(HeteroSelectError, match=rf"^world\.trace: {place} cannot be read \(it is no file\)"):
+            digests_of(WorldSettings(links="trace", trace=str(place)))
+
+
+def test_a_small_file_that_unpacks_to_far_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(read, "LONGEST", 100_000)
+    path = tmp_path / "trace.csv.xz"
+    rows = "".join(f"{second},1,{'x' * 10_000}\n" for second in range(100))
+    path.write_bytes(lzma.compress(f"second,up_mbps,note\n{rows}".encode(), preset=0))
+    assert path.stat().st_size < 10_000
+    with pytest.raises(HeteroSelectError, match=r"trace\.csv\.xz: .* \(it has more than 100,000 bytes of text"):
+        read_link_trace(path)
+    path.write_bytes(lzma.compress(b"second,up_mbps\n0,1\n")[:-20])
+    with pytest.raises(HeteroSelectError, match="that can be read"):
+        read_link_trace(path)
+
+
+def test_a_file_that_is_far_too_long_is_refused_before_it_is_read(tmp_path):
+    with (tmp_path / "huge.csv").open("wb") as file:
+        file.truncate(10**12)  # without taking room on the disk
+    for reading in (read_link_trace, lambda path: digests_of(WorldSettings(links="trace", trace=str(path)))):
+        with pytest.raises(HeteroSelectError, match="it has 1,000,000,000,000 bytes, and 64,000,000 are allowed"):
+            reading(tmp_path / "huge.csv")
+
+
+def test_a_packed_file_is_read_as_the_plain_one(tmp_path):
+    text = "second,up_mbps\r\n0,1\r\n1,2\r\n"
+    (tmp_path / "trace.csv.xz").write_bytes(lzma.compress(text.encode()))
+    packed, plain = read_link_trace(tmp_path / "trace.csv.xz"), read_link_trace(written(tmp_path, text))
+    assert [rates.bits.tolist() for rates in packed.up] == [rates.bits.tolist() for rates in plain.up] == [[1e6, 2e6]]
 
 
 def test_links_and_offsets_are_dealt_by_seed():

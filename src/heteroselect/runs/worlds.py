@@ -9,6 +9,7 @@ import numpy as np
 from heteroselect.arrays import Counts, Reals
 from heteroselect.data.federation import Federation
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import opened
 from heteroselect.settings import Config
 from heteroselect.settings.world import AvailabilitySettings, WorldSettings
 from heteroselect.streams import Streams
@@ -30,6 +31,7 @@ from heteroselect.world import (
     read_intervals,
     read_link_trace,
 )
+from heteroselect.world.read import LONGEST
 from heteroselect.world.table import PHONES
 
 DOMINATES = 1.25
@@ -103,10 +105,12 @@ def digests_of(settings: WorldSettings) -> dict[str, str]:
     found = {}
     for key, path in files_of(settings).items():
         try:
-            with path.open("rb") as file:
+            with opened(path, LONGEST) as file:  # a folder may name anything, and is resumed by others
                 found[key] = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise HeteroSelectError(f"{key}: {path} cannot be read ({error.strerror}).") from error
+        except ValueError as error:
+            raise HeteroSelectError(f"{key}: {path} cannot be read ({error}).") from error
     return found
 
 

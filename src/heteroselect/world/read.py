@@ -11,9 +11,14 @@ import numpy as np
 
 from heteroselect.arrays import Reals
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import opened_text
 from heteroselect.world.availability import Availability
 from heteroselect.world.table import REFERENCE_GFLOP, DeviceTable
 from heteroselect.world.traces import LinkTrace, Rates
+
+LONGEST = 64_000_000
+"""Bytes of a file's text, a hundred times those of the measured traces: rows that are as short as can be take 0.4 s and
+34 MB of memory for each megabyte, so that whatever a stranger's settings name is read within half a minute."""
 
 
 def read_link_trace(path: str | Path, offset: float = 0.0) -> LinkTrace:
@@ -119,9 +124,8 @@ def _rows(
     """The number of each line, and its columns; other columns are left out. A column may be `called` otherwise; in
     those of `empty` a cell may have nothing in it, which is NaN."""
     path = Path(path)
-    opened = lzma.open if path.suffix == ".xz" else open
     try:
-        with opened(path, "rt", encoding="utf-8", newline="") as file:
+        with opened_text(path, LONGEST) as file:
             reader = csv.reader(file)
             header = [name.strip().removesuffix("_s") for name in next(reader, [])]
             header = [called.get(name, name) if called.get(name) not in header else name for name in header]
@@ -138,7 +142,7 @@ def _rows(
                     numbers = {name: _number(path, reader.line_num, name, row) for name in row if name not in nothing}
                     yield reader.line_num, numbers | nothing
                     found = True
-    except (OSError, UnicodeDecodeError, lzma.LZMAError, csv.Error) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError, csv.Error) as error:
         raise HeteroSelectError(f"{path}: allowed is a CSV file that can be read ({error}).") from None
     if not found:
         raise HeteroSelectError(f"{path}: there is nothing below the header; allowed is a CSV file of at least a row.")
