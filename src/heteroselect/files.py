@@ -8,12 +8,16 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 SMALL, DEEPEST = 4_000_000, 30
 """Bytes of a file that is read as a whole, and how deep it may be nested: far more than is ever written here."""
+
+LOG = 500_000_000
+"""Bytes of a log, whatever its run and this machine allow: a megabyte of lines takes 0.05 s to read and to check, and
+0.1 s where they are built to take long, so that it is a matter of a minute."""
 
 
 class TooLargeError(ValueError):
@@ -27,8 +31,8 @@ def memory() -> int:
 
 def longest_log() -> int:
     """Bytes of a log that can be read here. Its lines take about eight times as much in memory, and may take half of
-    it: how long a log is follows from the clients and rounds of a run, so that no fixed number is right."""
-    return memory() // 16
+    it; where there is much of that, what bounds a log is the time that it takes to read."""
+    return min(memory() // 16, LOG)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -91,8 +95,7 @@ class _Bounded(io.RawIOBase):
 def opened_text(path: Path, most: int) -> Iterator[TextIO]:
     """The text of a regular file (`.xz` is unpacked) with its own line ends, or ValueError where it is none or has more
     bytes than `most`, packed or unpacked."""
-    with opened(path, most) as file:
-        content = lzma.LZMAFile(file) if path.suffix == ".xz" else file
+    with opened(path, most) as file, lzma.LZMAFile(file) if path.suffix == ".xz" else nullcontext(file) as content:
         yield io.TextIOWrapper(io.BufferedReader(_Bounded(content, most)), encoding="utf-8", newline="")
 
 

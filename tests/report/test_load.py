@@ -91,9 +91,9 @@ def test_half_a_run_is_no_seed_beside_whole_ones(make_run, tmp_path):
     assert found.left_out == (f"2 runs have not finished and are left out: {half[0]}, {half[1]}.",)
     with pytest.raises(HeteroSelectError, match=r"b2 has not finished, it was interrupted; `heteroselect show .*b2`"):
         compare([half[0]])
+    (tmp_path / "trials").mkdir()
+    half[1].rename(tmp_path / "trials" / "b3")
     with pytest.raises(HeteroSelectError, match=r"report: no run in .* has finished"):
-        (tmp_path / "trials").mkdir()
-        half[1].rename(tmp_path / "trials" / "b3")
         compare([tmp_path / "trials"])
 
 

@@ -209,6 +209,19 @@ def test_a_log_that_is_far_too_long_for_its_run_is_refused_before_it_is_read(her
     assert 4 * len(line) < 428_000 / 10
 
 
+def test_no_settings_allow_a_log_that_takes_minutes_to_read(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's settings may ask for a million rounds, and a machine may have much memory."""
+    monkeypatch.setattr(files, "memory", lambda: 10**12)
+    out = here / "run"
+    out.mkdir()
+    (out / "config.toml").write_text("rounds = 1_000_000\nselected = 100\nclients = 1_000\n")
+    with (out / "rounds.jsonl").open("wb") as log:
+        log.truncate(500_000_001)  # without taking room on the disk
+    for read in (lambda: read_rounds(out), lambda: whole_rounds(out)):
+        with pytest.raises(HeteroSelectError, match=r"has 500,000,001 bytes, and 500,000,000 are allowed"):
+            read()
+
+
 def test_a_long_log_of_our_own_is_read(tmp_path: Path) -> None:
     """Of many clients: 65 MB in 20 rounds."""
     folder = RunFolder.create(tmp_path / "run", "")

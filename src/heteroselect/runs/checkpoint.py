@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import memory, opened, parse_json, write_whole
+from heteroselect.files import longest_log, memory, opened, parse_json, write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 2, 2
 
@@ -123,7 +123,7 @@ class Checkpoints:
 
     def _content(self, round: int) -> dict[str, Any]:
         try:
-            with opened(self.folder / _manifest(round), memory() // 16) as file:
+            with opened(self.folder / _manifest(round), longest_log()) as file:
                 outer = parse_json(file.read())
             text = outer["content"]
             if _sha256(text.encode()) != outer["sha256"]:
