@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from heteroselect import methods
-from heteroselect.aggregate import ByData, ByVariance
+from heteroselect.aggregate import ByData, ByVariance, Screen
 from heteroselect.allocate import All, Deadline, ScoreShare, UniformShare
 from heteroselect.client import Client, Task
 from heteroselect.compress import Drive, ErrorMemory, NoMemory, TopK
@@ -376,6 +376,17 @@ def test_an_update_far_longer_than_the_others_is_refused():
     assert kinds(played) == [(1, "rejected")]
     assert "longer" in played.record.events[0].detail
     assert float(played.server.weights.vector.abs().max()) <= 1
+
+
+@pytest.mark.parametrize("selected", [1, 3])
+def test_what_no_model_could_take_is_refused_even_where_nothing_is_screened(selected):
+    """Finite as it is: in a cohort of one there is nothing to compare it with, and a bound of 0 compares nothing."""
+    vector, server = np.full(SIZE, 3e38, np.float32), begin()
+    played, _ = play(engine=Losing(c2=encode(Update.whole(vector))), selected=selected, server=server, screen=Screen(0))
+    assert kinds(played) == [(2, "rejected")]
+    assert counted(played) == ({0, 1} if selected == 3 else set())
+    assert bool(played.server.weights.vector.isfinite().all())
+    assert torch.equal(played.server.weights.vector, server.weights.vector) == (selected == 1)
 
 
 class Swelling(Script):
