@@ -1,5 +1,6 @@
 """A run as a picture: its metric against rounds, simulated seconds and megabytes, with the paper's mark."""
 
+import io
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, MaxNLocator, PercentFormatter, ScalarFormatter
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import write_whole
 from heteroselect.measure import Measure
 from heteroselect.report import curves
 from heteroselect.report.style import QUIET
@@ -73,9 +75,17 @@ def written(measure: Measure) -> Formatter:
     return PercentFormatter(xmax=1, decimals=None) if measure.unit == "%" else ScalarFormatter(useOffset=False)
 
 
+def saved(figure: Figure, ending: str, dpi: int, about: dict[str, str | None] | None) -> bytes:
+    """The file of a picture in the format of this ending, which says `about` itself who made it."""
+    content = io.BytesIO()
+    figure.savefig(content, format=ending[1:], dpi=dpi, metadata=about)
+    return content.getvalue()
+
+
 def save(figure: Figure, path: Path, option: str) -> None:
     """Write the file that the user named with `option`."""
+    ending = path.suffix.lower()
     try:
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+        write_whole(path, saved(figure, ending, 150, {"Date": None} if ending == ".svg" else None))
     except OSError as error:
         raise HeteroSelectError(f"{option}: {path} cannot be written ({error.strerror}).") from error

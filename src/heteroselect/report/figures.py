@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import write_whole
 from heteroselect.report import curves
 from heteroselect.report.compared import RECONSTRUCTED, target_bars, uniform_curves
-from heteroselect.report.figure import written
+from heteroselect.report.figure import saved, written
 from heteroselect.report.load import Comparison
 from heteroselect.report.style import INK, QUIET, look
 
@@ -108,7 +109,7 @@ def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
                     path = folder / f"{name}{ending}"
                     # no date: the same runs give the same file
                     about = {"Creator": mark, "CreationDate": None} if ending == ".pdf" else {"Software": mark}
-                    figure.savefig(path, dpi=300, metadata=about)
+                    write_whole(path, saved(figure, ending, 300, about))
                     written.append(path)
     except OSError as error:
         raise HeteroSelectError(f"--figures: {folder} cannot be written ({error.strerror or error}).") from error

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize, to_hex
 from matplotlib.figure import Figure
 
+from heteroselect.files import write_whole
 from heteroselect.over_seeds import FINAL
 from heteroselect.report.figure import STYLE, save
 from heteroselect.report.html import page, row, section, table
@@ -28,6 +29,7 @@ from heteroselect.runs.cross_table import (
     pair_rows,
     told,
 )
+from heteroselect.runs.folder import for_people
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -154,7 +156,9 @@ def _listed(heading: str, lines: Sequence[str]) -> list[str]:
 
 def write(crossing: Crossing, out: Path, command: str) -> None:
     """The page, and one picture of the main outcomes as SVG and PNG."""
-    (out / PAGE).write_text(render(crossing, command), encoding="utf-8")
+    text = render(crossing, command)
+    with for_people(out):
+        write_whole(out / PAGE, text.encode())
     for name in FIGURES:
         with rc_context(STYLE):
             save(draw(crossing, MAIN), out / name, "--out")

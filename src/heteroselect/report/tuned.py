@@ -8,12 +8,14 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from heteroselect.files import write_whole
 from heteroselect.methods import gaps
 from heteroselect.over_seeds import FINAL
 from heteroselect.report import MARK
 from heteroselect.report.figure import STYLE
 from heteroselect.report.html import page, picture, row, section, table
 from heteroselect.report.style import COLOURS, INK, QUIET
+from heteroselect.runs.folder import for_people
 from heteroselect.runs.trials import QUARTER, THIRD
 from heteroselect.runs.tune import Found, line, shown
 from heteroselect.world.clock import clock_sentence
@@ -91,4 +93,6 @@ def _trials(one: Found, by: str) -> str:
 
 
 def write(found: Sequence[Found], by: str, out: Path, command: str) -> None:
-    (out / "tune.html").write_text(render(found, by, command), encoding="utf-8")
+    text = render(found, by, command)
+    with for_people(out):
+        write_whole(out / "tune.html", text.encode())

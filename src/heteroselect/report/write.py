@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import TooLargeError, read_json, write_whole
+from heteroselect.files import TooLargeError, opened, read_json, write_whole
 from heteroselect.report import MARK
+
+LARGEST = 100_000_000
+"""Bytes of a page or a figure: there are bounds to the points and cells that one has."""
 
 
 def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> list[str]:
@@ -35,9 +38,15 @@ def write(folders: Sequence[Path], page: Path, figures: Path | None, command: st
 
 
 def refuse_others(path: Path, option: str, mark: str) -> None:
-    """Refuse to overwrite a file that is no report; a report may be written again in its place."""
+    """Refuse to overwrite a file that is no report; a report may be written again in its place. (So may a link that
+    leads nowhere: it is replaced, not followed.)"""
     try:
-        taken = path.exists() and mark.encode() not in path.read_bytes()
+        with opened(path, LARGEST) as file:
+            taken = mark.encode() not in file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except ValueError:  # a pipe, or far more than a page has
+        taken = True
     except OSError as error:
         raise HeteroSelectError(f"{option}: {path} cannot be written ({error.strerror}).") from error
     if taken:
