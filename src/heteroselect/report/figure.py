@@ -75,10 +75,10 @@ def written(measure: Measure) -> Formatter:
     return PercentFormatter(xmax=1, decimals=None) if measure.unit == "%" else ScalarFormatter(useOffset=False)
 
 
-def saved(figure: Figure, ending: str, dpi: int, about: dict[str, str | None] | None) -> bytes:
+def saved(figure: Figure, ending: str, dpi: int, about: Mapping[str, str | None] | None) -> bytes:
     """The file of a picture in the format of this ending, which says `about` itself who made it."""
     content = io.BytesIO()
-    figure.savefig(content, format=ending[1:], dpi=dpi, metadata=about)
+    figure.savefig(content, format=ending[1:], dpi=dpi, metadata=None if about is None else dict(about))
     return content.getvalue()
 
 

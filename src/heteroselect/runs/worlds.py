@@ -106,7 +106,7 @@ def digests_of(settings: WorldSettings) -> dict[str, str]:
     for key, path in files_of(settings).items():
         try:
             with opened(path, LONGEST) as file:  # a folder may name anything, and is resumed by others
-                found[key] = hashlib.file_digest(file, "sha256").hexdigest()
+                found[key] = hashlib.sha256(file.read()).hexdigest()
         except OSError as error:
             raise HeteroSelectError(f"{key}: {path} cannot be read ({error.strerror}).") from error
         except ValueError as error:
