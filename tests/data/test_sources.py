@@ -648,6 +648,18 @@ def test_an_npz_that_is_not_there_or_is_none_is_named(tmp_path: Path) -> None:
     fails(str(file), None, str(file), "no .npz file")
 
 
+@pytest.mark.parametrize("name", ["people.npz", "people.csv"])
+def test_a_pipe_in_the_place_of_data_keeps_nobody_waiting(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    fails(str(tmp_path / name), None, "there is no such file")
+
+
+def test_a_table_that_is_larger_than_a_quarter_of_the_memory_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "people.csv").open("wb") as file:
+        file.truncate(10**13)  # which takes no place on the disk
+    fails(str(tmp_path / "people.csv"), None, "it has 10,000,000,000,000 bytes", "are allowed")
+
+
 def test_a_damaged_npz_is_named(tmp_path: Path) -> None:
     file = Path(npz(tmp_path, x=np.full((50, 2), 0.1), y=np.arange(50)))
     spoil(file, 400, 0xAA)

@@ -76,9 +76,11 @@ def tune(
     found = run_contests(contests, by, budgets, path, command, total, threads=threads, quiet=quiet)
     from heteroselect.files import write_whole
     from heteroselect.report import tuned  # Matplotlib takes a second to import
+    from heteroselect.runs.folder import for_people
 
-    write_whole(path / "tune.json", tuning.summary(found, by, counted, budgets, command).encode())
-    tuned.write(found, by, path, command)
+    with for_people(path):
+        write_whole(path / "tune.json", tuning.summary(found, by, counted, budgets, command).encode())
+        tuned.write(found, by, path, command)
     if not quiet:
         print_found(found, by)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)

@@ -1,6 +1,7 @@
 """A user's own table: a .csv file with a line of names, then one example per line."""
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from heteroselect.data.examples import Columns, Examples, Source
 from heteroselect.data.files import Array, reading
 from heteroselect.data.own import found, inputs_of, owned, source_of, targets_of
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import memory, opened
 
 
 def read_table(name: str, folders: list[Path], columns: Columns, test_fraction: float, seed: int) -> Source:
@@ -43,8 +45,9 @@ def column_of(name: str, heads: Sequence[str], setting: str, title: object) -> i
 
 
 def _lines(path: Path) -> tuple[list[str], list[list[str]]]:
-    with reading(path), path.open(encoding="utf-8-sig", newline="") as file:
-        rows = [row for row in csv.reader(file) if row]
+    with reading(path), opened(path, memory() // 4) as file:
+        text = io.StringIO(file.read().decode("utf-8-sig"), newline="")
+        rows = [row for row in csv.reader(text) if row]
     if len(rows) < 2:
         raise HeteroSelectError(f"{path} must have a line of names and one line or more of examples.")
     heads = [head.strip() for head in rows[0]]
