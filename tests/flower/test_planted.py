@@ -16,7 +16,7 @@ from heteroselect.cli import app
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.plan import Plan
 from heteroselect.flower.processes import Flower
-from heteroselect.runs.folder import refuse_links
+from heteroselect.runs.place import refuse_links
 from heteroselect.settings.config import load, to_toml
 
 NAMES = ("heteroselect/__init__.py", "heteroselect/flower/__init__.py", "json.py", "numpy.py", "flwr.py")

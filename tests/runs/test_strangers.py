@@ -19,7 +19,8 @@ from heteroselect.cli import app
 from heteroselect.report import curves
 from heteroselect.report.load import compare
 from heteroselect.runs import cross_table, table_files
-from heteroselect.runs.folder import RunFolder, locked, read_rounds, whole_rounds
+from heteroselect.runs.folder import RunFolder, read_rounds, whole_rounds
+from heteroselect.runs.place import locked
 from run_folders import POINTS, PowerError, stop, write_points
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes

@@ -14,7 +14,8 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token, refuse_steps
 from heteroselect.runs.fingerprint import FILES
-from heteroselect.runs.folder import CONFIG, WORK, RunFolder, finished, for_people, made, numbered, refuse_links
+from heteroselect.runs.folder import CONFIG, WORK, RunFolder, finished, for_people, numbered
+from heteroselect.runs.place import made, refuse_links
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten, load, parse_changes, to_toml
 from heteroselect.settings.own import is_path

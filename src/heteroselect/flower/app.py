@@ -28,9 +28,10 @@ from heteroselect.runs.api import choose_threads
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import Fingerprint
-from heteroselect.runs.folder import RunFolder, for_people, locked, refuse_links, whole_rounds
+from heteroselect.runs.folder import RunFolder, for_people, whole_rounds
 from heteroselect.runs.identity import fingerprint, refuse_another
 from heteroselect.runs.loop import Engine, evaluator, play
+from heteroselect.runs.place import locked, refuse_links
 from heteroselect.runs.progress import Progress, find_latest
 from heteroselect.simulate.pool import Pool
 from heteroselect.world import measured_links

@@ -14,14 +14,8 @@ from heteroselect.flower.memory import forget
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end_orphans, tidy
 from heteroselect.runs.ended import read_ended
-from heteroselect.runs.folder import (
-    WORK,
-    finished,
-    for_people,
-    locked,
-    refuse_links,
-    whole_rounds,
-)
+from heteroselect.runs.folder import WORK, finished, for_people, whole_rounds
+from heteroselect.runs.place import locked, refuse_links
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
 from heteroselect.settings.config import to_toml

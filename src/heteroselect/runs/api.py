@@ -26,11 +26,8 @@ from heteroselect.runs.folder import (
     RunFolder,
     finished,
     for_people,
-    locked,
-    made,
     read_name,
     read_version,
-    refuse_links,
 )
 from heteroselect.runs.identity import fingerprint, horizon, refuse_another
 from heteroselect.runs.loop import play
@@ -41,6 +38,7 @@ from heteroselect.runs.named import (
     refuse_unnamed_download,
     refuse_unnamed_place,
 )
+from heteroselect.runs.place import locked, made, refuse_links
 from heteroselect.runs.progress import STORE, Progress, find_latest
 from heteroselect.runs.result import Line, Result
 from heteroselect.runs.store import clear

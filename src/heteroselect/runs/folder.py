@@ -1,7 +1,6 @@
 """The run folder: config.toml, rounds.jsonl, summary.json and model.safetensors. Other tools read these."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -281,49 +280,6 @@ def read_model(path: Path, summary: Mapping[str, Any]) -> bytes:
     if (noted := summary.get("model_file_sha256")) is not None and noted != hashlib.sha256(content).hexdigest():
         raise ValueError(f"{MODEL} is not that of the run")
     return content
-
-
-def refuse_links(path: Path) -> None:
-    """A run folder may come from anybody: nothing in it may lead out of it to where things would be written or deleted.
-    (What Flower's processes left behind is removed first, which follows no links, and looked at then.)"""
-    with for_people(path):
-        for folder, inside, files in os.walk(path, onerror=_refuse):
-            for name in (*inside, *files):
-                if (Path(folder) / name).is_symlink():
-                    raise HeteroSelectError(f"resume: {Path(folder) / name} is a link; allowed are files of the run.")
-            if Path(folder) == path and WORK in inside:
-                inside.remove(WORK)
-
-
-def _refuse(error: OSError) -> None:
-    """A folder that cannot be looked into may still be one to write into. (One that is gone, as where a node has just
-    tidied its memory, is not.)"""
-    if not isinstance(error, FileNotFoundError):
-        raise error
-
-
-@contextlib.contextmanager
-def locked(path: Path, who: str = "resume") -> Iterator[None]:
-    """No second process works in the folder meanwhile; the lock goes with the process, however that ends."""
-    with for_people(path):
-        handle = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise HeteroSelectError(f"{who}: another process is at work in {path}; wait for it to end.") from error
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextlib.contextmanager
-def made(path: Path) -> Iterator[None]:
-    """A folder for a new run, made where there is none, in which no other process works meanwhile."""
-    with for_people(path):
-        path.mkdir(parents=True, exist_ok=True)
-    with locked(path, "--out"):
-        yield
 
 
 @contextlib.contextmanager

@@ -9,7 +9,8 @@ from typing import Any
 from heteroselect.data.hub import HUB
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.fingerprint import FILES, Fingerprint
-from heteroselect.runs.folder import FINGERPRINT, for_people, locked
+from heteroselect.runs.folder import FINGERPRINT, for_people
+from heteroselect.runs.place import locked
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten
 from heteroselect.settings.own import is_path
