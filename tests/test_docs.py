@@ -174,3 +174,14 @@ def test_every_sentence_on_the_final_accuracy_says_what_it_is_of_a_short_run() -
     for file in files:
         for found in re.finditer(r"mean of the last five(.{0,80})", " ".join(file.read_text(encoding="utf-8").split())):
             assert "of the last quarter" in found[1], f"{file.name}: {found[0]}"
+
+
+def test_what_is_said_of_killed_runs_is_what_was_counted() -> None:
+    found = json.loads((ROOT / "benchmarks/results/kills.json").read_text(encoding="utf-8"))
+    text = " ".join((ROOT / "docs/reliability.md").read_text(encoding="utf-8").split())
+    assert (
+        f"{found['minutes']:.0f} minutes on a busy machine {found['runs']} runs were killed {found['kills']} times (in "
+        f"{found['begun_again']} of these there was nothing yet to go on with) and went on {found['resumes']} times, with "
+        f"{found['full_disks']} full disks and {found['flipped_bits']} flipped bits"
+    ) in text
+    assert (found["lost"], found["tracebacks"]) == (0, 0)
