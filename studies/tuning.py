@@ -44,12 +44,15 @@ def _said(trials: Row) -> str:
     count = len(next(iter(trials["methods"].values()))["trials"])
     seeds = " and ".join(map(str, trials["seeds"]))
     points = f"{count - 1} point{'s' * (count > 2)}"
+    tuned = [len({key for trial in one["trials"] for key in trial["settings"]}) for one in trials["methods"].values()]
+    spread_over = f" Equal trials are spread over unequally many settings: {min(tuned)} to {max(tuned)} per method."
     return (
         f"Each method had {count} trials, its default and {points} of its ranges, on validation examples with the "
         f"seeds {seeds}; what was best there was compared on the test part with the seeds of the comparison "
         "(`make tune`; [settings](results/tuned), [the trials](results/tuned/tune.html), "
         "[the comparison](results/tuned/report.html)). "
         "Changes are paired by seed, with 95 % intervals; ≈ marks what cannot be told apart from none."
+        + (spread_over if min(tuned) < max(tuned) else "")
     )
 
 
