@@ -31,6 +31,7 @@ html_show_sourcelink = False
 
 TITLES = {
     "results/compare/compare": "Ten methods compared",
+    "results/tuned/compare": "The ten methods tuned",
     "results/cross/cross": "Selectors crossed with compressors",
     "results/cifar10-log/compare-log": "CIFAR-10 beside the authors' log",
 }

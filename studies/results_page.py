@@ -131,7 +131,7 @@ def _apart(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _difference(found: Row) -> str:
-    """A paired difference with its interval; ≈ where it cannot be told apart from none."""
+    """A paired difference with its interval; ≈ where it cannot be told apart from zero."""
     half = 100 * (found["high"] - found["low"]) / 2
     return ("" if found["apart"] else "≈ ") + f"{100 * found['mean']:+.2f} ± {half:.2f}"
 

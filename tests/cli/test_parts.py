@@ -115,6 +115,15 @@ def test_a_mistake_in_ones_own_code_shows_that_code_alone_and_leaves_the_place_f
     assert call(*words)[0] == 0
 
 
+def test_a_comparison_says_that_ones_own_file_has_changed(call, here, seldom):
+    words = ("compare", "mnist", "--methods", "mine.py:MINE", "--seeds", 1, "--rounds", 1, "--out", "grid")
+    small = [word for change in ("clients=12", "selected=4", "data.name=points.npz") for word in ("--set", change)]
+    assert call(*words, *small)[0] == 0
+    (here / "mine.py").write_text(SELDOM + "# the same\n")
+    code, _, err = call(*words, *small)
+    assert (code, "(method.source: your file has changed); allowed is a new folder" in err) == (2, True)
+
+
 def test_a_mistake_after_the_first_round_loses_none_of_the_rounds(call, here, quick, seldom):
     check = "        assert here.moment.round < 2\n"
     (here / "mine.py").write_text(SELDOM.replace("        return here.cohort", check + "        return here.cohort"))
@@ -130,6 +139,8 @@ def test_comparing_prints_what_each_method_was_brought(call, here):
     assert code == 0, err
     assert "fedprox" in out
     assert err.count("brings method.memory.kind=error") == 2
+    code, _, err = call("show", "grid")
+    assert (code, err.endswith("the table of this comparison is grid/compare.md.\n")) == (2, True)
     assert "fedavg: method.compress.kind=stc brings" in err
 
 

@@ -44,6 +44,15 @@ def test_a_paper_without_a_figure_leaves_the_cell_empty(capsys):
     assert rows["simulated seconds to target"][3].strip() == ""
 
 
+def test_traffic_is_told_apart_and_in_megabytes():
+    sent = {"total_wire_megabytes": 0.59, "bytes_down": 1_570_000, "bytes_scoring": 14_132_000, "bytes_calibration": 0}
+    printed = text(result_table(SUMMARY | sent, []))
+    rows = {line.split("│")[1].strip(): line.split("│")[2].strip() for line in printed.splitlines() if "│" in line}
+    assert rows["MB up in all (real bytes)"] == "0.59"
+    assert (rows["MB down in all, to train"], rows["MB in all, to score"]) == ("1.57", "14.13")
+    assert "MB in all, to calibrate" not in rows, "there was nothing to calibrate"
+
+
 def test_formats():
     assert shown("peak_accuracy", 0.5) == "50.00%"
     assert shown("rounds_to_target", None) == "not reached"

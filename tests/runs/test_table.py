@@ -68,7 +68,7 @@ def test_equal_is_the_smallest_total_of_all_runs(cell) -> None:
         [0.9],
         [0.7],
     )
-    assert "3.00 MB of real uplink, equal seconds 60.0 s" in " ".join(table.notes())
+    assert "3.00 MB of real payloads (what goes down is not in them), equal seconds 60.0 s" in " ".join(table.notes())
 
 
 def test_who_never_arrives_counts_in_every_file(cell, tmp_path: Path) -> None:
@@ -93,7 +93,11 @@ def test_who_never_arrives_counts_in_every_file(cell, tmp_path: Path) -> None:
     assert [lines[2].split(" & ")[1] for lines in parts] == firsts  # three tables, since one is wider than a page
     for layout, _, head, _, *rows, _, _ in [lines[:8] for lines in parts]:
         assert [row.count("&") for row in (head, *rows)] == [layout.count("r")] * 3
+    assert any("fewer than 4 seeds these intervals are very wide" in note for note in table.notes())
     with (tmp_path / "compare.csv").open() as file:
+        heads = next(csv.reader(file))
+        assert len(set(heads)) == len(heads), "no column stands there twice"
+        file.seek(0)
         runs = list(csv.DictReader(file))
     assert [run["seconds_to_target_restricted"] for run in runs] == ["50.0"] * 3 + ["10.0", "60.0", "60.0"]
     assert [run["wire_megabytes_to_target_restricted"] for run in runs[3:]] == ["2.0", "12.0", "12.0"]
@@ -113,7 +117,7 @@ def test_differences_are_paired_by_seed_and_marked_where_they_say_nothing(cell) 
     cells += [cell("better", seed, (0.6 + 0.001 * seed,) * 6) for seed in (1, 2, 3)]
     table, _ = tables.make(cells)
     heads, better, wavering, base = table.cells()
-    place = heads.index("difference to base, points")
+    place = heads.index("difference to base, points, 95 %")
     assert (better[place], wavering[place], base[place]) == ("+10.20 ± 0.25", "≈ +2.00 ± 2.48", "")
     assert "Student's t" in " ".join(table.notes())
 
@@ -143,7 +147,7 @@ def test_a_wide_terminal_shows_all_columns_and_a_narrow_one_cuts_nothing(cell) -
     assert table.fitting(400) == table.fitting(1000) == [list(range(len(heads)))]
     narrow = table.fitting(80)
     shown = [heads[place] for part in narrow for place in part if place]
-    assert shown[:2] == ["final accuracy, %", "difference to a-method-with-a-long-name, points"]
+    assert shown[:2] == ["final accuracy, %", "difference to a-method-with-a-long-name, points, 95 %"]
     assert len(set(shown)) == len(shown) < len(heads)
     assert "MB to target, real, median" in shown
     assert "peak, %" not in shown

@@ -186,7 +186,7 @@ def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, fl
     note = f"Ranked by final {measure.name}, {unlike}. Equal is {equal}, the smallest total of all runs. "
     note += f"{values} are means over seeds, figures to target those of the median seed, where a seed that never "
     note += "arrived counts as later than all others; below them the range of the seeds, and by how much a method ends "
-    note += "higher than the first, paired by seed, with the 95 % interval (≈: cannot be told apart from none)."
+    note += "higher than the first, paired by seed, with the 95 % interval (≈: cannot be told apart from zero)."
     if texts:
         note += f" “Restricted” is the mean up to a horizon that all runs have in common: {', '.join(texts)}."
     return f'<p class="caption">{escape(note)}</p>'

@@ -51,11 +51,14 @@ _ROWS = {
     "final_accuracy": "final accuracy",
     "rounds_to_target": "rounds to target",
     "seconds_to_target": "simulated seconds to target",
-    "megabytes_to_target": "MB to target (values only)",
-    "wire_megabytes_to_target": "MB to target (real bytes)",
+    "megabytes_to_target": "MB up to target (values only)",
+    "wire_megabytes_to_target": "MB up to target (real bytes)",
     "total_seconds": "simulated seconds in all",
-    "total_megabytes": "MB in all (values only)",
-    "total_wire_megabytes": "MB in all (real bytes)",
+    "total_megabytes": "MB up in all (values only)",
+    "total_wire_megabytes": "MB up in all (real bytes)",
+    "bytes_down": "MB down in all, to train",
+    "bytes_scoring": "MB in all, to score",
+    "bytes_calibration": "MB in all, to calibrate",
     "client_accuracy_mean": "accuracy on a client's own labels",
     "client_accuracy_worst_tenth": "… of the worst tenth of clients",
     "client_accuracy_std": "… standard deviation over clients",
@@ -75,8 +78,12 @@ _WHERE_KNOWN = (
     "unseen_accuracy",
     "participation_jain",
     "bytes_jain",
+    "bytes_down",
+    "bytes_scoring",
 )
 """Rows that not every run has."""
+_IN_BYTES = ("bytes_down", "bytes_scoring", "bytes_calibration")
+"""Figures that a summary has in bytes, and people read in MB."""
 
 
 def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Table:
@@ -100,6 +107,8 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
     for field, label in labels.items():
         if field in _WHERE_KNOWN and summary.get(field) is None:
             continue
+        if field == "bytes_calibration" and not summary.get(field):  # only models with batch norm have any
+            continue
         table.add_row(label, shown(field, figure(summary, field), measure), *(_paper(field, row) for row in paper))
     return table
 
@@ -113,7 +122,8 @@ def _paper(field: str, row: "PaperRow") -> str:
 def figure(summary: Mapping[str, Any], field: str) -> Any:
     """A figure of a run; a dash where the paper counts values of 32 bits and the run sent others."""
     few_bits = not summary.get("sends_float32", True)
-    return NOTHING if few_bits and field in VALUES_ONLY else summary.get(field)
+    value = NOTHING if few_bits and field in VALUES_ONLY else summary.get(field)
+    return value / 1e6 if field in _IN_BYTES and isinstance(value, int) else value
 
 
 def shown(field: str, value: Any, measure: Measure = ACCURACY) -> str:

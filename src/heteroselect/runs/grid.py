@@ -130,7 +130,10 @@ def _others(there: Config | None, config: Config) -> str:
     if there is None:
         return ""
     found = unequal(deciding(there.model_dump()), deciding(config.model_dump()))
-    texts = [f"{key}: {old} → {new}" for key, old, new in found]
+    texts = [
+        f"{key}: your file has changed" if key.endswith(".source") else f"{key}: {old} → {new}"
+        for key, old, new in found
+    ]
     return f" ({', '.join(texts[:3])}{', …' if len(texts) > 3 else ''})"
 
 

@@ -36,9 +36,11 @@ Summary = dict[str, Any]
 Column = tuple[str, str, Callable[["Row"], str], bool]
 """a group of columns, a head, the cell of a row, and whether it is among the few of a narrow terminal"""
 
+FEW = 4
+"""Seeds below which an interval says little: Student's factor is 12.7 for two, 4.3 for three and 2.8 for five."""
 HEADLINE = {
     "last_accuracy": "final accuracy",
-    "accuracy_at_equal_bytes": "accuracy at equal bytes sent",
+    "accuracy_at_equal_bytes": "accuracy at equal MB sent up",
     "accuracy_at_equal_seconds": "accuracy at equal seconds",
 }
 TO_TARGET = {
@@ -101,7 +103,7 @@ class Table:
             first = field == "last_accuracy"
             yield "how good", f"{name}, %", partial(_accuracy, field), True
             if len(self.rows) > 1:
-                yield "how good", f"difference to {self.base}, points", partial(_difference, field), first
+                yield "how good", f"difference to {self.base}, points, 95 %", partial(_difference, field), first
         yield "how good", "peak, %", partial(_accuracy, "peak_accuracy"), False
         for field, name in TO_TARGET.items():
             brief = field in ("seconds_to_target", "wire_megabytes_to_target")
@@ -153,10 +155,11 @@ class Table:
         found = [
             f"Rows are {order}. Final accuracy is {FINAL}; accuracies and costs are mean ± standard deviation over "
             "seeds.",
-            f"Equal bytes are {megabytes} MB of real uplink, equal seconds {seconds} s: the smallest total of "
-            "all. Accuracy there is the same mean of the evaluations before.",
+            f"Equal MB sent up are {megabytes} MB of real payloads (what goes down is not in them), equal seconds "
+            f"{seconds} s: the smallest total of all runs. Accuracy there is the same mean, of the evaluations until "
+            "then.",
             f"To {target} it is the median seed and the range of the seeds; a seed that never arrives counts as later "
-            "than all others, and as the horizon in the restricted mean, which goes as far as all runs were watched.",
+            "than all others. In the restricted mean it counts as the horizon, up to which every run was watched.",
         ]
         if self.evaluated_on != ["test"]:
             found += [f"Every accuracy is on the {' or '.join(self.evaluated_on)} examples (data.evaluate)."]
@@ -165,8 +168,10 @@ class Table:
             kinds = " and ".join(dict.fromkeys(one.kind for one in known if one.pairs > 1)) or "none, of a single seed"
             found += [
                 f"Differences are to {self.base}, paired by seed, with their 95 % interval ({kinds}), each on its own; "
-                "≈ marks those that cannot be told apart from none."
+                "≈ marks those that cannot be told apart from zero."
             ]
+            if 1 < min(one.pairs for one in known) < FEW:
+                found += [f"With fewer than {FEW} seeds these intervals are very wide; five seeds are the default."]
         return found + [f"{note}." for note in self.footnotes]
 
 
@@ -201,7 +206,7 @@ def _difference(field: str, row: Row) -> str:
 
 
 def shown(found: Interval, scale: float = 1) -> str:
-    """A difference with its interval, and ≈ before one that cannot be told apart from none.
+    """A difference with its interval, and ≈ before one that cannot be told apart from zero.
 
     >>> shown(Interval(0.5, -0.25, 1.25, "Student's t", 5)), shown(Interval(2, 1.5, 3, "BCa bootstrap", 20))
     ('≈ +0.50 ± 0.75', '+2.00 [+1.50, +3.00]')

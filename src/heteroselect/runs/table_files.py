@@ -25,6 +25,7 @@ def save(
     text = io.StringIO()
     fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *table.rows[0].figures]
     fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
+    fields = list(dict.fromkeys(fields))
     writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: as_text(value) for key, value in run.items()} for run in runs)
