@@ -139,9 +139,9 @@ def test_comparing_prints_what_each_method_was_brought(call, here):
     assert code == 0, err
     assert "fedprox" in out
     assert err.count("brings method.memory.kind=error") == 2
+    assert "fedavg: method.compress.kind=stc brings" in err
     code, _, err = call("show", "grid")
     assert (code, err.endswith("the table of this comparison is grid/compare.md.\n")) == (2, True)
-    assert "fedavg: method.compress.kind=stc brings" in err
 
 
 def test_python_and_the_command_line_agree(call, here, quick):
