@@ -25,7 +25,7 @@ help:
 	@echo "make cross    play five selectors with five compressors, five seeds each, and rewrite docs/results/cross (125 runs)"
 	@echo "make tune     tune the methods of make compare with 12 trials each, then compare them tuned, and rewrite docs/results/tuned (at most 13,500 rounds of trials)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
-	@echo "make hostile  a share of hostile clients against five ways to aggregate on MNIST, into docs/reliability.md (312 runs)"
+	@echo "make hostile  a share of hostile clients against five ways to aggregate on MNIST, into docs/reliability.md (336 runs)"
 	@echo "make theory   measure the paper's two theorems along MNIST runs and rewrite studies/theory.json and its figures (5 minutes)"
 	@echo "make screenshots  take the README's picture of that comparison's page (needs chromium)"
 	@echo "make worlds   draw the pictures of docs/worlds.md"

@@ -180,8 +180,8 @@ def test_what_is_said_of_killed_runs_is_what_was_counted() -> None:
     found = json.loads((ROOT / "benchmarks/results/kills.json").read_text(encoding="utf-8"))
     text = " ".join((ROOT / "docs/reliability.md").read_text(encoding="utf-8").split())
     assert (
-        f"{found['minutes']:.0f} minutes on a busy machine {found['runs']} runs were killed {found['kills']} times (in "
-        f"{found['begun_again']} of these there was nothing yet to go on with) and went on {found['resumes']} times, "
-        f"with {found['full_disks']} full disks and {found['flipped_bits']} flipped bits"
+        f"{found['minutes']:.0f} minutes on a busy machine {found['runs']} runs were stopped by {found['kills']} kills "
+        f"and {found['full_disks']} full disks; {found['begun_again']} times there was nothing yet to go on with, and "
+        f"{found['resumes']} times a run went on, with {found['flipped_bits']} flipped bits"
     ) in text
     assert (found["lost"], found["tracebacks"]) == (0, 0)

@@ -15,9 +15,10 @@ from typing import Any, BinaryIO, TextIO
 SMALL, DEEPEST = 4_000_000, 30
 """Bytes of a file that is read as a whole, and how deep it may be nested: far more than is ever written here."""
 
-LOG = 500_000_000
+LOG = 2_000_000_000
 """Bytes of a log, whatever its run and this machine allow: a megabyte of lines takes 0.05 s to read and to check, and
-0.1 s where they are built to take long, so that it is a matter of a minute."""
+0.1 s where they are built to take long, so that it is a matter of minutes. (The lines of 100,000 clients have a few
+megabytes, so that a thousand rounds of these may be longer.)"""
 
 
 class TooLargeError(ValueError):

@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from importlib.util import find_spec
 
 import pytest
 
@@ -111,6 +112,9 @@ def test_a_mistake_in_ones_own_code_shows_that_code_alone_and_leaves_the_place_f
     assert err.splitlines()[-1] == f"heteroselect: {here / 'mine.py'} has raised this."
     assert err.count('File "') == 1  # nothing of ours
     assert not (here / "mine").exists()
+    if find_spec("tensorboard"):
+        assert call(*words, "--log", "tensorboard")[0] == 2
+        assert not (here / "mine").exists(), "its log is not left, either"
     (here / "mine.py").write_text(SELDOM)
     assert call(*words)[0] == 0
 

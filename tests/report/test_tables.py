@@ -49,8 +49,8 @@ def test_traffic_is_told_apart_and_in_megabytes():
     printed = text(result_table(SUMMARY | sent, []))
     rows = {line.split("│")[1].strip(): line.split("│")[2].strip() for line in printed.splitlines() if "│" in line}
     assert rows["MB up in all (real bytes)"] == "0.59"
-    assert (rows["MB down in all, to train"], rows["MB in all, to score"]) == ("1.57", "14.13")
-    assert "MB in all, to calibrate" not in rows, "there was nothing to calibrate"
+    assert (rows["MB down in all (models to train)"], rows["MB in all for scoring (both ways)"]) == ("1.57", "14.13")
+    assert not any("calibration" in row for row in rows), "there was nothing to calibrate"
 
 
 def test_formats():

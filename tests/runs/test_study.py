@@ -79,10 +79,16 @@ def test_it_runs_what_is_missing_and_nothing_twice(small: Path, tmp_path: Path) 
     assert [row["method"] for row in table] == ["fedavg", "no score"]
     results, far = tmp_path / "results.json", tmp_path / "far" / "out"
     assert call("study", small, "--out", out, "--quiet", "--results", results).exit_code == 0
-    recorded = f"; of 3 more, not in this folder, the figures are in {results}."
-    assert f"0 of 3 runs are left{recorded}" in call("study", small, "--out", far, "--dry-run").output
-    small.write_text(SMALL.replace("rounds = 2", "rounds = 3"))
-    assert "3 of 3 runs are left." in call("study", small, "--out", far, "--dry-run").output, "of other settings"
+    recorded = f"3 of 3 runs are left (the figures of 3 of them are in {results})."
+    assert recorded in call("study", small, "--out", far, "--dry-run").output
+    for other in ("rounds = 3", "rounds = 2\ndata.validation_fraction = 0.1"):
+        small.write_text(SMALL.replace("rounds = 2", other))
+        assert "3 of 3 runs are left." in call("study", small, "--out", far, "--dry-run").output, "of other settings"
+    small.write_text(f'charge = "paper"\n{SMALL}')
+    assert "3 of 3 runs are left." in call("study", small, "--out", far, "--dry-run").output, "of another clock"
+    results.write_text("[]")
+    assert "3 of 3 runs are left." in call("study", small, "--out", far, "--dry-run").output, "no file of results"
+    small.write_text(SMALL)
     assert "\n\\begin{tabular}" in (out / "small.tex").read_text()
     assert {"small.md", "small.csv", "report.html"} <= {path.name for path in out.iterdir()}
 
@@ -100,6 +106,8 @@ def test_equal_runs_of_other_studies_are_taken(small: Path, tmp_path: Path) -> N
     other = replace(left[0], preset="cifar10")
     assert estimate([*planned.cells, other])[1] is None, "the pace of one preset says nothing of another"
     assert planned.cells[0].path == tmp_path / "one" / "fedavg" / "seed-1"
+    again = call("study", small, "--out", tmp_path / "two", "--only", "fedavg", "--quiet")
+    assert (again.exit_code, (tmp_path / "two" / "small.md").is_file()) == (0, True), again.output
 
 
 def test_the_tables_of_another_study_are_not_overwritten(small: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def show(
     from heteroselect.settings import PaperRow
 
     if not (folder / CONFIG).is_file() or not (folder / ROUNDS).is_file():
-        written = sorted(file.name for file in folder.glob("*.md")) if (folder / "report.html").is_file() else []
+        written = sorted(file.name for file in folder.glob("*.md") if file.with_suffix(".json").is_file())
         hint = f"; the table of this comparison is {folder / written[0]}" if written else ""
         raise HeteroSelectError(f"show: {folder} is no run folder; it needs {CONFIG} and {ROUNDS}{hint}.")
     if not (folder / SUMMARY).is_file():

@@ -53,7 +53,8 @@ def study(
     for label, reason in planned.refused.items():
         note(f"left out: {label}: {reason}")
     if dry_run:
-        _print_left(planned.cells, file.stem, results or file.parent / "results.json")
+        beside = file.parent / "results.json"  # where the studies of this repository keep theirs
+        _print_left(planned.cells, file.stem, results or (beside if kept.is_one(beside) else None))
         return
     require("report", "study")
     work.refuse_other_study(path, file.stem, found.labels)
@@ -75,15 +76,15 @@ def study(
         raise typer.Exit(1)
 
 
-def _print_left(cells: "Sequence[Cell]", study: str, results: Path) -> None:
-    """What is left to run, and for how long; runs of which a file of results has the figures stand apart."""
+def _print_left(cells: "Sequence[Cell]", study: str, results: Path | None) -> None:
+    """What is left to run here, and for how long, and of how many of these a file of results has the figures."""
     from heteroselect.runs.results import recorded
     from heteroselect.runs.study import estimate
 
-    there = recorded(results, study, [cell for cell in cells if not cell.done])
-    left, seconds = estimate([cell for cell in cells if cell not in there])
+    left, seconds = estimate(cells)
+    there = recorded(results, study, left) if results is not None else []
     for cell in left:
         out.print(f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds", markup=False, highlight=False)
     pace = "" if seconds is None else f", about {seconds / 60:.0f} minutes at the pace of those that are there"
-    also = f"; of {len(there)} more, not in this folder, the figures are in {results}" if there else ""
+    also = f" (the figures of {len(there)} of them are in {results})" if there else ""
     typer.echo(f"{len(left)} of {len(cells)} runs are left{pace if left else ''}{also}.")

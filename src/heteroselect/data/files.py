@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heteroselect.data.examples import Examples
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import TooLargeError
 
 Array = NDArray[Any]
 Parts = tuple[Examples, Examples]
@@ -30,6 +31,8 @@ def reading(title: object) -> Iterator[None]:
     except Exception as problem:  # decoders fed damaged bytes raise nearly anything
         if isinstance(problem, OSError) and problem.strerror:
             raise HeteroSelectError(f"{title} cannot be read: {problem.strerror}.") from problem
+        if isinstance(problem, TooLargeError):
+            raise HeteroSelectError(f"{title} is too large: {problem}.") from problem
         reason = str(problem).rstrip(".") or type(problem).__name__
         raise HeteroSelectError(f"{title} is cut short or damaged ({reason}), {AGAIN}.") from problem
 

@@ -32,6 +32,7 @@ from heteroselect.flower import guard
 from heteroselect.flower.guard import MARK, end, left
 from heteroselect.flower.plan import ERROR, PID
 from heteroselect.flower.uplink import FILE
+from heteroselect.runs.folder import for_people
 
 LOOPBACK = "127.0.0.1"
 OFFLINE = {
@@ -81,6 +82,14 @@ class Flower:
     guard: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Flower":
+        try:
+            self._make_ready()
+        except BaseException:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            raise
+        return self
+
+    def _make_ready(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
         self.port = self.port or free_port()
         connection: dict[str, Any] = {"address": f"{LOOPBACK}:{self.port}"}
@@ -88,7 +97,6 @@ class Flower:
         config = {"superlink": {"default": _CONNECTION, _CONNECTION: connection}}
         write_whole(self.home / "config.toml", tomli_w.dumps(config).encode())
         self._post_guard()
-        return self
 
     def __exit__(self, *exception: object) -> None:
         with _undisturbed():
@@ -178,7 +186,9 @@ class Flower:
 
     def start(self, name: str, command: Sequence[str], more: Mapping[str, str] | None = None) -> None:
         self.offsets[name] = len(self._log(name))
-        with appending(self.work / f"{name}.log") as log:
+        with for_people(self.work):
+            file = appending(self.work / f"{name}.log")
+        with file as log:
             self.running[name] = subprocess.Popen(
                 command,
                 env={**self._environment(), **(more or {})},

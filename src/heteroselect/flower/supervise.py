@@ -39,7 +39,9 @@ def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], No
         tidy(work, keep=True)  # of an earlier try: what counts is in the checkpoints and the memory
         refuse_links(work)  # such as one in the place of a folder that is written into
         if not finished(path):
-            with for_people(work), Flower(work, make_tls(work / "keys") if plan.tls else None) as flower:
+            with for_people(work):
+                tls = make_tls(work / "keys") if plan.tls else None
+            with Flower(work, tls) as flower:
                 _Supervisor(flower, path, config, plan, watch).run()
         tidy(work)
         forget(path / MEMORY)

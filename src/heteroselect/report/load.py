@@ -148,7 +148,8 @@ def _left_out(unfinished: Sequence[str]) -> list[str]:
     """One sentence, however many there are: a tuning stops most of its trials early."""
     if len(unfinished) < 2:
         return [f"{path} has not finished and is left out." for path in unfinished]
-    return [f"{len(unfinished)} runs have not finished and are left out: {', '.join(unfinished)}."]
+    some = ", ".join(unfinished[:3]) + (", …" if len(unfinished) > 3 else "")
+    return [f"{len(unfinished)} runs have not finished and are left out: {some}."]
 
 
 def _is_run(folder: Path) -> bool:

@@ -83,7 +83,7 @@ _SECTIONS = {
 }
 
 _COLUMNS = {
-    "last_accuracy": "final (mean of the last)",
+    "last_accuracy": "final (mean of the last evaluations)",
     "accuracy_at_equal_bytes": "at equal MB sent up",
     "accuracy_at_equal_seconds": "at equal seconds",
     "peak_accuracy": "peak",

@@ -56,9 +56,9 @@ _ROWS = {
     "total_seconds": "simulated seconds in all",
     "total_megabytes": "MB up in all (values only)",
     "total_wire_megabytes": "MB up in all (real bytes)",
-    "bytes_down": "MB down in all, to train",
-    "bytes_scoring": "MB in all, to score",
-    "bytes_calibration": "MB in all, to calibrate",
+    "bytes_down": "MB down in all (models to train)",
+    "bytes_scoring": "MB in all for scoring (both ways)",
+    "bytes_calibration": "MB in all for calibration (both ways)",
     "client_accuracy_mean": "accuracy on a client's own labels",
     "client_accuracy_worst_tenth": "… of the worst tenth of clients",
     "client_accuracy_std": "… standard deviation over clients",
@@ -80,6 +80,7 @@ _WHERE_KNOWN = (
     "bytes_jain",
     "bytes_down",
     "bytes_scoring",
+    "bytes_calibration",
 )
 """Rows that not every run has."""
 _IN_BYTES = ("bytes_down", "bytes_scoring", "bytes_calibration")
@@ -105,9 +106,8 @@ def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Tab
         labels["client_accuracy_mean"] = "accuracy on a client's own examples"
     labels["unseen_accuracy"] = f"{measure.name} on {summary.get('unseen_owners')} unseen owners"
     for field, label in labels.items():
-        if field in _WHERE_KNOWN and summary.get(field) is None:
-            continue
-        if field == "bytes_calibration" and not summary.get(field):  # only models with batch norm have any
+        nothing = (None, 0) if field == "bytes_calibration" else (None,)  # only models with batch norm have any
+        if field in _WHERE_KNOWN and summary.get(field) in nothing:
             continue
         table.add_row(label, shown(field, figure(summary, field), measure), *(_paper(field, row) for row in paper))
     return table
@@ -123,7 +123,7 @@ def figure(summary: Mapping[str, Any], field: str) -> Any:
     """A figure of a run; a dash where the paper counts values of 32 bits and the run sent others."""
     few_bits = not summary.get("sends_float32", True)
     value = NOTHING if few_bits and field in VALUES_ONLY else summary.get(field)
-    return value / 1e6 if field in _IN_BYTES and isinstance(value, int) else value
+    return value / 1e6 if field in _IN_BYTES and isinstance(value, int | float) else value
 
 
 def shown(field: str, value: Any, measure: Measure = ACCURACY) -> str:

@@ -86,16 +86,14 @@ def run_loaded(
                 f"{CHECKPOINT_DIR}: {other} holds checkpoints of such a run; allowed is to go on with that."
             )
         folder = RunFolder.create(place, to_toml(experiment.config), mine)
-        with logging(loggers, place.name, place, warn or _warn) as logged:
-            begun = Progress.start(experiment, place), Checkpoints(place, other)
-            told = both(logged, watch)
-            try:
+        try:
+            with logging(loggers, place.name, place, warn or _warn) as logged:
+                begun = Progress.start(experiment, place), Checkpoints(place, other)
+                told = both(logged, watch)
                 return play(experiment, folder, threads=threads, device=device, watch=told, found=begun)
-            except Exception:
-                if folder.unplayed:
-                    clear(place / STORE)
-                    folder.forget()
-                raise
+        except Exception:
+            folder.forget_unplayed([*loggers, STORE])
+            raise
 
 
 def resume(

@@ -5,7 +5,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Container, Iterator, Mapping
+import shutil
+from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -116,19 +117,19 @@ class RunFolder:
                 self._rounds.close()
             self._rounds = None
 
-    @property
-    def unplayed(self) -> bool:
-        """Whether it has no whole round yet."""
-        return not whole_rounds(self.path, 1) and not (self.path / SUMMARY).exists()
-
-    def forget(self) -> None:
-        """Free the place of a run that failed in its first round: it has nothing that anybody could go on with, and the
-        corrected one is to find no folder in its way."""
+    def forget_unplayed(self, folders: Iterable[str] = ()) -> None:
+        """Free the place of a run that failed before its first round was over: it has nothing that anybody could go on
+        with, and the corrected one is to find no folder in its way. `folders` are others that were made for this run
+        alone."""
         self.close()
-        with contextlib.suppress(OSError):
-            for name in (ROUNDS, CONFIG, FINGERPRINT):  # (what is left of these if it is killed here is no obstacle)
+        with contextlib.suppress(OSError, HeteroSelectError):  # the error that is on its way is the one to show
+            if whole_rounds(self.path, 1) or (self.path / SUMMARY).exists():
+                return
+            for name in folders:
+                shutil.rmtree(self.path / name, ignore_errors=True)
+            for name in (ROUNDS, CONFIG, FINGERPRINT):  # (killed here, what is left can be resumed, or is no obstacle)
                 (self.path / name).unlink(missing_ok=True)
-            self.path.rmdir()  # refused where there is more, such as a log
+            self.path.rmdir()
 
     def write(self, name: str, content: bytes) -> None:
         write_whole(self.path / name, content)
@@ -253,19 +254,21 @@ def last_round(path: Path) -> int:
 
 def finished(path: Path) -> bool:
     """Whether the run in a folder has come to its end, and not just to an interruption."""
-    try:
-        return bool(read_summary(path)["status"] != "interrupted")
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    return _status(path) not in (None, "interrupted")
 
 
 def interrupted(path: Path) -> bool:
     """Whether the run in a folder says that it was stopped before its end; not where its summary cannot be read, which
     whoever reads the run is told by name."""
+    return bool(_status(path) == "interrupted")
+
+
+def _status(path: Path) -> Any:
+    """What the summary of a run says of its end; None where there is none that can be read."""
     try:
-        return bool(read_summary(path)["status"] == "interrupted")
+        return read_summary(path)["status"]
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None
 
 
 def read_summary(path: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The place of a run: made and locked for one process at a time, and no link in it."""
 
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
@@ -39,6 +40,9 @@ def locked(path: Path, who: str = "resume") -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise HeteroSelectError(f"{who}: another process is at work in {path}; wait for it to end.") from error
+        with for_people(path):
+            if not os.path.samestat(os.fstat(handle), path.stat()):  # whoever was here before has removed it
+                raise FileNotFoundError(errno.ENOENT, "another process has just removed it")
         yield
     finally:
         os.close(handle)

@@ -60,15 +60,10 @@ def _row(study: str, cell: Cell, command: str) -> Row:
     reached = summary["rounds_to_target"]
     clocks = lines[0].get("seconds_by_charge", {}) if lines else {}
     return {
-        "study": study,
-        "row": cell.method,
-        "preset": cell.preset,
+        **_planned(study, cell),
         "method": summary["method"],
         "reconstruction": bool(summary.get("reconstruction")),
         "sends_float32": bool(summary.get("sends_float32", True)),
-        "settings": dict(cell.changes),
-        "seed": cell.seed,
-        "charge": cell.config.world.charge,
         "target": summary["target"],
         "stopped": bool(cell.config.stop_at_target and reached and summary["rounds_run"] < cell.config.last_round),
         **{key: summary[key] for key in COPIED},
@@ -177,9 +172,31 @@ def read(file: Path) -> dict[str, list[Row]]:
 
 def recorded(file: Path, study: str, cells: Sequence[Cell]) -> list[Cell]:
     """Of these runs those whose figures are in a file of results: of this study, row and seed, with these settings."""
-    known = {tuple(row[key] for key in ("study", "row", "seed")): row for row in read(file)["runs"]}
-    rows = [(cell, known.get((study, cell.method, cell.seed), {})) for cell in cells]
-    return [cell for cell, row in rows if row.get("settings") == json.loads(json.dumps(dict(cell.changes)))]
+    known = [_identity(row) for row in read(file)["runs"]]
+    return [cell for cell in cells if _identity(_planned(study, cell)) in known]
+
+
+def is_one(file: Path) -> bool:
+    """Whether a file holds results."""
+    try:
+        return bool(read(file)["runs"])
+    except HeteroSelectError:
+        return False
+
+
+def _planned(study: str, cell: Cell) -> Row:
+    """What is known of a run's row before it is run."""
+    about = {"study": study, "row": cell.method, "preset": cell.preset, "method": cell.loaded.method.name}
+    return {**about, "settings": dict(cell.changes), "seed": cell.seed, "charge": cell.config.world.charge}
+
+
+def _identity(row: Row) -> Row:
+    """What makes a row that of one run; where the data lie is no part of it. (Older rows name no clock: it was the
+    paper's.)"""
+    keys = ("study", "row", "preset", "method", "seed")
+    settings = {key: value for key, value in row.get("settings", {}).items() if key != "data.dir"}
+    found: Row = json.loads(json.dumps({key: row.get(key) for key in keys} | {"settings": settings}))
+    return {**found, "charge": row.get("charge", "paper")}
 
 
 NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds"}

@@ -171,7 +171,7 @@ class Table:
                 "≈ marks those that cannot be told apart from zero."
             ]
             if 1 < min(one.pairs for one in known) < FEW:
-                found += [f"With fewer than {FEW} seeds these intervals are very wide; five seeds are the default."]
+                found += [f"With fewer than {FEW} seeds these intervals are very wide; five or more are better."]
         return found + [f"{note}." for note in self.footnotes]
 
 

@@ -38,6 +38,7 @@ def save(
     }
     page = "\n".join([markdown(table, command), *(f"- {sentence}" for sentence in claims or ())])
     with for_people(out):
+        out.mkdir(parents=True, exist_ok=True)  # (all runs may be those of other studies)
         write_whole(out / f"{stem}.md", page.encode())
         write_whole(out / f"{stem}.csv", text.getvalue().encode())
         write_whole(out / f"{stem}.tex", latex(table).encode())
