@@ -35,10 +35,11 @@ def runs_of(folder: Path) -> dict[str, list[list[Line]]]:
 
 
 def so_far(lines: Sequence[Line], axis: str, grid: np.ndarray) -> np.ndarray:
-    """The last accuracy that was measured before so much was spent; nothing before the first."""
+    """The last accuracy that was measured before so much was spent: 0 before the first, and the last one when the run
+    is over. So the median seed is that of all seeds, however far they are apart."""
     there = [place for place, line in enumerate(lines) if line["accuracy"] is not None]
     cost = np.asarray(spent(lines, axis))[there]
-    values = np.array([np.nan, *(lines[place]["accuracy"] for place in there)])
+    values = np.array([0.0, *(lines[place]["accuracy"] for place in there)])
     return values[np.searchsorted(cost, grid, side="right")]
 
 
@@ -50,8 +51,7 @@ def drawn(rows: Mapping[str, Sequence[Sequence[Line]]], target: float, limits: t
     for panel, axis in zip(panels, ("seconds", "wire_megabytes"), strict=True):
         for place, (name, runs) in enumerate(rows.items()):
             costs = [np.asarray(spent(lines, axis)) for lines in runs]
-            # as far as all seeds go: a median of fewer would jump
-            grid = np.geomspace(min(cost[0] for cost in costs), min(cost[-1] for cost in costs), POINTS)
+            grid = np.geomspace(min(cost[0] for cost in costs), np.median([cost[-1] for cost in costs]), POINTS)
             middle = np.median([so_far(lines, axis, grid) for lines in runs], axis=0)
             style = look(place)
             panel.plot(
