@@ -25,6 +25,18 @@ OURS = "heteroselect2"
 
 Row = Mapping[str, Any]
 
+PICTURES = {
+    "frontier": "seconds and megabytes until 70 % on CIFAR-10, a point for each method",
+    "paper-1-resource": "accuracy on MNIST against megabytes, a curve for each method",
+    "paper-2-mnist-time": "accuracy on MNIST against simulated seconds, a curve for each method",
+    "paper-4-ablations": "accuracy on MNIST with each part of the method changed or left out",
+    "paper-5-psi": "last accuracy against the share of a client's dominant class",
+    "paper-7-stress": "accuracy on MNIST where informative clients have slow links",
+    "waiting": "accuracy on MNIST against seconds and megabytes, servers that wait and servers that do not",
+    "waiting-audiomnist": "accuracy on AudioMNIST against seconds and megabytes, servers that wait and that do not",
+}
+"""What the pictures show, for those who cannot see them."""
+
 
 def main() -> None:
     """Write both pages."""
@@ -368,7 +380,7 @@ def _study(results: Row, text: Row) -> str:
         [one["text"], change(one), str(one["seeds"]), f"**{one['verdict']}**"]
         for one in claims_of(results, text["name"])
     ]
-    pictures = [f"![{name}](results/{name}.svg)" for name in text.get("figures", [])]
+    pictures = [f"![{PICTURES[name]}](results/{name}.svg)" for name in text.get("figures", [])]
     parts = [f"## {text['title']}", text["text"].strip(), *pictures, table(heads, lines), made, *beside]
     parts += [table(["claim", "change (95 %)", "seeds", "verdict"], judged)] if judged else []
     return "\n\n".join(part.strip("\n") for part in parts)
