@@ -55,6 +55,7 @@ def main() -> None:
 
 
 def _refuse(text: str) -> NoReturn:
+    """Print one sentence and end with exit code 2."""
     err.print(f"heteroselect: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(2)
 

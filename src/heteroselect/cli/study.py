@@ -54,7 +54,7 @@ def study(
         note(f"left out: {label}: {reason}")
     if dry_run:
         beside = file.parent / "results.json"  # where the studies of this repository keep theirs
-        _print_left(planned.cells, file.stem, results or (beside if kept.is_one(beside) else None))
+        _print_left(planned.cells, file.stem, results or (beside if kept.holds_results(beside) else None))
         return
     require("report", "study")
     work.refuse_other_study(path, file.stem, found.labels)

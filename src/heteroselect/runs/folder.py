@@ -200,7 +200,7 @@ def rounds_sha256(path: Path, rounds: int) -> str:
 
 def longest(path: Path) -> int:
     """Bytes that the log of this run may have: many times what its rounds, its cohorts and its clients take, and no
-    more than fits into memory and can be read in a minute, whatever its settings say."""
+    more than fits into memory and can be read in minutes, whatever its settings say."""
     try:
         settings = read_toml(path / CONFIG)
         rounds, selected, clients = (int(settings[name]) for name in ("rounds", "selected", "clients"))

@@ -176,7 +176,7 @@ def recorded(file: Path, study: str, cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if _identity(_planned(study, cell)) in known]
 
 
-def is_one(file: Path) -> bool:
+def holds_results(file: Path) -> bool:
     """Whether a file holds results."""
     try:
         return bool(read(file)["runs"])
