@@ -73,7 +73,7 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
     data = tmp_path / "data.npz"
     np.savez(data, x=rng.normal(size=(90, FEATURES)).astype(np.float32), y=np.arange(90) % 10)
     size = FEATURES * 10 + 10
-    changes = {"data.name": str(data), "clients": 3, "selected": 3, "rounds": 3, "data.partition": "iid"}
+    changes = {"data.name": str(data), "clients": 3, "selected": 3, "rounds": 4, "data.partition": "iid"}
     changes |= {"method.train.steps": 2, "method.rate.start": 1e-4, "method.score.batches": 1}
     changes |= {"world.links": "measured", "method.allocate.average": 0.4}
     changes |= {"world.budget_seconds": 3.2}  # eq. 8: 0.5 Mb/s·3.2 s/32N = 0.19, 1 Mb/s: 0.38, 2 Mb/s: 0.77
@@ -94,9 +94,11 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
             assert not (work / ERROR).exists(), (work / ERROR).read_text()
             assert time.monotonic() < until, "it took too long"
             time.sleep(0.5)
-    first, *later = read_rounds(out)
+    first, second, *later = read_rounds(out)
     slowest = 8 * first["bytes_up_clients"][first["selected"].index(0)] / (MBPS[0] * 1e6)
     assert slowest >= 15, "payloads too short to tell"
+    assert second["bandwidth_mbps"] == [3.0] * 3, "round 2 began before any node could say what it had measured"
+    assert len(later) == 2
     for line in later:
         estimates = dict(zip(line["selected"], line["bandwidth_mbps"], strict=True))
         print("round", line["round"], {k: round(estimates[k], 3) for k in sorted(estimates)})

@@ -11,9 +11,12 @@ from heteroselect.flower.uplink import Bursts, Counters, Uplink, counters_to, wa
 
 
 def play(*looks):
-    """Looks a quarter of a second apart; the bursts that ended."""
-    bursts = Bursts()
-    found = [bursts.look(at / 4, {name: Counters(*counts) for name, counts in look.items()}) for at, look in looks]
+    """Looks at quarters of a second, or from one to another; the bursts that ended."""
+    bursts, found = Bursts(), []
+    for at, look in looks:
+        began, ended = at if isinstance(at, tuple) else (at, at)
+        counters = {name: Counters(*counts) for name, counts in look.items()}
+        found.append(bursts.look(began / 4, ended / 4, counters))
     return [burst for burst in found if burst]
 
 
@@ -34,6 +37,13 @@ def test_polling_is_no_burst_and_connections_side_by_side_share_their_time():
     one_by_one = [(0, {"a": (0, 0.0), "b": (0, 0.0)}), (1, {"a": (40_000, 0.1), "b": (60_000, 0.1)})]
     (burst,) = play(*one_by_one, (9, {"a": (40_000, 0.1), "b": (60_000, 0.1)}))
     assert burst.bits_per_second == pytest.approx(8 * 100_000 / 0.2)
+
+
+def test_counters_that_took_long_to_read_are_of_all_that_time():
+    """The thread may have to wait for its turn between the clock and the counters; their time is not cut short."""
+    slow = [(0, {"a": (0, 0.0)}), ((1, 5), {"a": (100_000, 1.25)}), ((6, 7), {"a": (120_000, 1.5)})]
+    (burst,) = play(*slow, (20, {"a": (120_000, 1.5)}))
+    assert burst.bits_per_second == pytest.approx(8 * 120_000 / 1.5)
 
 
 def test_a_connection_that_closes_ends_its_burst_with_what_was_seen():

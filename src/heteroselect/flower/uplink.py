@@ -73,15 +73,16 @@ class Bursts:
         self.before: dict[str, Counters] = {}
         self.bytes, self.busy, self.number, self.last, self.looked = 0, 0.0, 0, 0.0, -math.inf
 
-    def look(self, now: float, connections: Mapping[str, Counters]) -> Uplink | None:
-        """What the counters are now; a burst, if one has just ended."""
+    def look(self, began: float, now: float, connections: Mapping[str, Counters]) -> Uplink | None:
+        """What the counters are, which were read between `began` and `now` (on a busy machine that takes its time); a
+        burst, if one has just ended."""
         bytes, busy = 0, 0.0
         for name, counters in connections.items():
             start = self.before.get(name, Counters(0, 0.0))
             bytes += counters.acked - start.acked
             busy += counters.busy - start.busy
         busy = min(busy, now - self.looked)
-        self.before, self.looked = dict(connections), now
+        self.before, self.looked = dict(connections), began
         if bytes > 0:
             self.bytes, self.busy, self.last = self.bytes + bytes, self.busy + busy, now
             return None
@@ -116,7 +117,8 @@ def watch(port: int, path: Path, until: Callable[[], bool] = lambda: False) -> N
     """Look again and again, and write down every burst."""
     bursts = Bursts()
     while not until():
-        burst = bursts.look(time.monotonic(), counters_to(port))
+        began, counters = time.monotonic(), counters_to(port)
+        burst = bursts.look(began, time.monotonic(), counters)
         if burst is not None:
             write_whole(path, json.dumps(asdict(burst)).encode())
         time.sleep(PAUSE)
