@@ -44,7 +44,7 @@ run: $(VENV)/.installed
 	$(BIN)/heteroselect run mnist
 
 test: $(VENV)/.installed-dev lint
-	$(BIN)/python -m pytest -n 3 --dist worksteal  # on two cores: a third of the time is waiting for processes
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations 15  # on two cores: a third of the time is waiting for processes
 
 check: $(VENV)/.installed-dev
 	$(MAKE) -j2 lint fast  # mypy has one process, which a first check keeps busy for half a minute
@@ -72,7 +72,7 @@ results: $(VENV)/.installed
 	$(BIN)/python studies/frontier.py
 	$(BIN)/python studies/results_page.py
 
-STUDIES := table1-mnist beyond-mnist table2 mu psi stress waiting
+STUDIES := table1-mnist beyond-mnist beyond-stress table2 mu psi stress waiting
 studies: $(VENV)/.installed
 	for name in $(STUDIES); do $(BIN)/heteroselect study studies/$$name.toml --results studies/results.json || exit; done
 	$(BIN)/python studies/waiting.py
