@@ -2,6 +2,7 @@
 
 import email.message
 import email.parser
+import importlib.metadata
 import json
 import os
 import re
@@ -57,6 +58,11 @@ def opened(dist: Path, name: str) -> tuple[list[str], email.message.Message]:
         return files, email.parser.Parser().parsestr(archive.read(place).decode())
 
 
+def needed(facts: email.message.Message) -> set[str]:
+    """The packages that a wheel needs without any extra."""
+    return {re.split("[<>=]", need)[0] for need in facts.get_all("Requires-Dist", []) if "extra ==" not in need}
+
+
 def test_the_wheel_holds_the_package_and_nothing_under_another_licence(dist: Path) -> None:
     files, facts = opened(dist, "heteroselect")
     presets = {f"heteroselect/presets/{path.name}" for path in (ROOT / "src/heteroselect/presets").glob("*.toml")}
@@ -82,9 +88,8 @@ def test_the_wheel_says_what_it_is_and_needs_only_what_a_run_needs(dist: Path) -
     versions = [f"Programming Language :: Python :: 3.{minor}" for minor in range(11, 15)]
     assert set(versions) <= set(facts.get_all("Classifier", []))
     assert all(" https://" in url for url in facts.get_all("Project-URL", [""]))
-    core = {re.split("[<>=]", need)[0] for need in facts.get_all("Requires-Dist", []) if "extra ==" not in need}
     running = "torch numpy scipy pydantic typer rich safetensors tomli-w zstandard constriction"
-    assert core == set(running.split())
+    assert needed(facts) == set(running.split())
     assert {"report", "images", "mnist", "flower", "hf"} <= set(facts.get_all("Provides-Extra", []))
 
 
@@ -120,14 +125,20 @@ def borrowed() -> Iterator[Path]:
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Path:
+def links(tmp_path: Path) -> Path:
+    """A folder in which the large packages are found that are installed here."""
+    folder = tmp_path / "links"
+    folder.mkdir()
+    for one in borrowed():
+        if not (folder / one.name).exists() and one.suffix != ".pth":
+            (folder / one.name).symlink_to(one)
+    return folder
+
+
+@pytest.fixture
+def empty(tmp_path: Path, links: Path) -> Path:
     """The interpreter of an empty environment that finds the large packages in this one."""
     done(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")
-    links = tmp_path / "links"
-    links.mkdir()
-    for one in borrowed():
-        if not (links / one.name).exists() and one.suffix != ".pth":
-            (links / one.name).symlink_to(one)
     (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
     (site / "borrowed.pth").write_text(f"{links}\n")
     return tmp_path / "venv" / "bin" / "python"
@@ -158,3 +169,35 @@ def test_installed_from_a_folder_it_runs_and_says_what_is_missing(
         _, said = done(command, *words, code=2)
         assert said.startswith(f"heteroselect: {name}: ")
         assert said.endswith(" is not installed; `pip install 'heteroselect[report]'` brings it.\n")
+
+
+def stand_in(folder: Path, name: str, links: Path) -> None:
+    """Write the wheel of a package that is found among the links: torch alone would be a quarter of a gigabyte."""
+    version = importlib.metadata.version(name)
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
+    files = {
+        f"{name}.pth": f"{links}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in (*files, f"{info}/RECORD"))
+    with zipfile.ZipFile(folder / f"{info.removesuffix('.dist-info')}-py3-none-any.whl", "w") as archive:
+        for file, text in files.items():
+            archive.writestr(file, text)
+
+
+def test_uvx_runs_it_from_a_folder_of_wheels(
+    dist: Path, links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = pytest.importorskip("uv", reason="uv is not installed (it comes with the extra flower)").find_uv_bin()
+    index = tmp_path / "index"
+    shutil.copytree(dist, index)
+    for name in needed(opened(dist, "heteroselect")[1]):
+        stand_in(index, name, links)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    words = ("--offline", "--no-config", "--no-index", "--find-links", index, "--python", sys.executable)
+    ours = ("--from", "heteroselect[mnist]", "heteroselect", "run", "mnist", "--rounds", "1", "--quiet", "--out", "run")
+    done(uv, "tool", "run", *words, *ours, UV_CACHE_DIR=str(tmp_path / "cache"), UV_TOOL_DIR=str(tmp_path / "tools"))
+    assert json.loads((elsewhere / "run" / "summary.json").read_text())["rounds_run"] == 1
