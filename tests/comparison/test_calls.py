@@ -113,6 +113,7 @@ def test_a_comparison_shows_itself(monkeypatch):
     assert page.count("■") == 2
     assert not re.search(r"<script|href=|src=", page)
     assert repr(found).endswith(": 4 runs>")
+    assert repr(replace(found, rounds={("fedavg", 1): []})).endswith(": 1 run>")
     monkeypatch.setenv("MPLBACKEND", "agg")
     import matplotlib
 

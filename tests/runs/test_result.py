@@ -1,7 +1,11 @@
 """What a run gives back in Python: fields, a page for a notebook, a frame, a picture; and a run that is read again."""
 
+import ast
+import builtins
 import copy
 import dataclasses
+import doctest
+import inspect
 import json
 import re
 import shutil
@@ -112,8 +116,6 @@ def test_a_run_says_what_it_does_where_it_is_asked_to(capsys):
 
 
 def test_every_argument_is_explained():
-    import inspect
-
     for function in (run, heteroselect.resume, heteroselect.compare, heteroselect.study):
         text = inspect.getdoc(function)
         assert ">>> " in text
@@ -122,6 +124,18 @@ def test_every_argument_is_explained():
         if function is heteroselect.resume:
             missing -= {"threads", "device", "progress", "log", "watch", "warn"}  # as in `run`, which it says
         assert not missing, (function.__name__, missing)
+
+
+@pytest.mark.parametrize("name", ["run", "resume", "read", "compare", "study"])
+def test_an_example_of_help_needs_only_the_package_and_what_it_imports(name):
+    """Doctest would also find what the function's own module imports, which a reader does not have."""
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(getattr(heteroselect, name)))
+    nodes = list(ast.walk(ast.parse("".join(example.source for example in examples))))
+    used = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    made |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    assert name in used
+    assert used - made - set(dir(builtins)) - set(heteroselect.__all__) == set()
 
 
 def test_a_summary_that_was_damaged_is_one_sentence(tmp_path):

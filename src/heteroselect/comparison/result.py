@@ -31,7 +31,8 @@ class Comparison:
 
     def __repr__(self) -> str:
         names = ", ".join(row.label for row in self.table.rows)
-        return f"<Comparison of {names}: {len(self.rounds)} runs{f' in {self.folder}' if self.folder else ''}>"
+        runs = "1 run" if len(self.rounds) == 1 else f"{len(self.rounds)} runs"
+        return f"<Comparison of {names}: {runs}{f' in {self.folder}' if self.folder else ''}>"
 
     @property
     def measure(self) -> Measure:

@@ -78,7 +78,8 @@ def run(
 
     >>> import torch
     >>> clients = [(torch.randn(30, 4), torch.randint(0, 2, (30,))) for _ in range(6)]
-    >>> result = run({"selected": 3, "rounds": 2}, model=lambda: nn.Linear(4, 2), data=clients, test=clients[0])
+    >>> model = lambda: torch.nn.Linear(4, 2)
+    >>> result = run({"selected": 3, "rounds": 2}, model=model, data=clients, test=clients[0])
     >>> result.dataset, result.parameters
     ('own', 10)
     """
