@@ -12,6 +12,7 @@ from heteroselect import evaluate
 from heteroselect.cli import privacy
 from heteroselect.errors import HeteroSelectError
 from heteroselect.kinds import KINDS
+from heteroselect.methods import REGISTRY
 from heteroselect.over_seeds import tail
 from heteroselect.report.tables import settings_page
 from heteroselect.runs import study as studies
@@ -32,6 +33,18 @@ def test_every_number_of_the_results_is_in_the_files_of_the_studies():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert study.with_tables(readme, results) == readme
     assert len(study.rows_of(results, "table1-mnist")["heteroselect"]) == 5
+
+
+def test_what_the_readme_counts_beside_its_tables_is_so():
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert re.findall(r"(\d+) methods", readme) == [str(len(REGISTRY))] * 2
+    page = (ROOT / "docs" / "results" / "cifar10-log" / "compare-log.md").read_text(encoding="utf-8")
+    table = page.split("\n\n")[2].splitlines()[2:]  # of the seed that the run has
+    rounds, difference = re.search(r"accuracy, mean \| (\d+ to \d+) \|.*\| ([+-]\S+) \|", table[0]).groups()
+    assert f"`heteroselect-as-run` in rounds {rounds} is half a point from" in readme
+    assert abs(float(difference)) == 0.005
+    assert (len(table), sum("**beyond**" in row for row in table)) == (29, 1)
+    assert "of 29 figures one is beyond" in readme
 
 
 def test_the_results_are_those_of_the_studies_as_they_stand():
