@@ -149,7 +149,7 @@ $(VENV)/.installed: $(PINS) | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(PINS) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,flower,hf,report,images,privacy,docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,docs,flower,hf,images,mlflow,privacy,report,tensorboard,wandb]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-flower $(VENV)/.installed-docs
 
 $(VENV)/.installed-flower: $(PINS) | $(VENV)/bin/python

@@ -52,12 +52,26 @@ def test_workflows_pin_their_actions_and_may_do_only_what_they_must(path):
 
 
 def test_ci_runs_the_commands_of_the_readme_on_every_version_that_is_named():
-    (job,) = read_yaml(ROOT / ".github" / "workflows" / "ci.yml")["jobs"].values()
+    job = read_yaml(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["test"]
     runs = [step["run"] for step in job["steps"] if "run" in step]
     first = (ROOT / "README.md").read_text(encoding="utf-8").split("```")[1].splitlines()
     assert runs == [line.partition("#")[0].strip() for line in first if line]
     named = [word.rpartition(" ")[2] for word in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", word)]
     assert job["strategy"]["matrix"]["python"] == named
+
+
+def test_ci_runs_the_commands_for_two_machines_as_root():
+    job = read_yaml(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]["network"]
+    assert [step["run"] for step in job["steps"] if "run" in step] == [
+        "make .venv/.installed-dev",
+        "sudo make test-network",
+    ]
+
+
+def test_no_test_is_skipped_in_make_test_for_want_of_an_extra():
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("/.installed-dev: ")[2].partition("\n\n")[0]
+    (named,) = re.findall(r"'\.\[(.+?)\]'", recipe)
+    assert {*named.split(","), "mnist"} == set(PROJECT["optional-dependencies"]), "mnist comes from its folder"
 
 
 def test_a_commit_is_judged_by_the_tools_of_make_test():
