@@ -11,7 +11,7 @@ from heteroselect.version import __version__
 project = "heteroselect"
 release = version = __version__
 copyright = "the authors of heteroselect"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_site"]
 
@@ -52,10 +52,8 @@ def prepared(page: str, text: str) -> str:
     return re.sub(r"\[([^\]]+)\]\((?:\.\./)+([^)\s]+)\)", linked, text)
 
 
-def code_is_code(kind: str, lines: list[str]) -> None:
+def code_is_code(lines: list[str]) -> None:
     """Mark what is indented below a paragraph of a docstring as code, which docutils would take for a quotation."""
-    if kind in ("data", "attribute"):
-        lines.insert(0, "")  # else Napoleon takes the words before a colon for a type
     for at in range(len(lines) - 2, 0, -1):
         above, blank, below = lines[at - 1 : at + 2]
         if above and not above[0].isspace() and not above.endswith("::") and not blank and below.startswith("    "):
@@ -63,5 +61,5 @@ def code_is_code(kind: str, lines: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("autodoc-process-docstring", lambda *event: code_is_code(event[1], event[-1]), priority=400)
+    app.connect("autodoc-process-docstring", lambda *event: code_is_code(event[-1]))
     app.connect("source-read", lambda _, page, source: source.__setitem__(0, prepared(page, source[0])))

@@ -135,5 +135,6 @@ def test_the_site_builds_without_a_warning(tmp_path):
     reference = (tmp_path / "site" / "reference.html").read_text(encoding="utf-8")
     for name in ("heteroselect.run", "heteroselect.resume", "heteroselect.method.Selector"):
         assert f'id="{name}"' in reference
+    assert "what is in rounds.jsonl: who took part" in reference, "what stands before a colon is not taken for a type"
     pages = {path.relative_to(tmp_path / "site").stem for path in (tmp_path / "site").rglob("*.html")}
     assert {"index", "tutorial", "parts", "settings", "wire", "results"} <= pages
