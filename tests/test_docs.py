@@ -78,6 +78,15 @@ def test_every_link_of_the_docs_leads_somewhere():
             assert (page.parent / target).exists(), (page.name, target)
 
 
+def test_the_pages_of_the_results_can_be_mailed_and_load_nothing():
+    pages = sorted((ROOT / "docs" / "results").rglob("*.html"))
+    assert len(pages) >= 5
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert len(text.encode()) < 400_000, page
+        assert not re.search(r"""(src|href)=["']?(https?:)?//|url\(["']?http|@import""", text), page
+
+
 def test_the_clocks_of_the_worlds_are_those_that_were_measured():
     found = json.loads((ROOT / "docs" / "worlds" / "clock.json").read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "worlds.md").read_text(encoding="utf-8")
