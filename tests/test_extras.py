@@ -9,6 +9,8 @@ from heteroselect.cli import app
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import MODULES, require
 
+PRIVATE = ["--set", "method.privacy.kind=gaussian", "--set", "method.privacy.noise=1.3"]
+EXTRA = {"flwr": "flower", "tensorboard": "tensorboard", "dp_accounting": "privacy"}
 STUDY = 'preset = "mnist"\nseeds = [42]\n[[row]]\nmethod = "fedavg"\n'
 
 
@@ -32,6 +34,23 @@ def test_what_draws_names_the_extra_before_anything_is_run(words, wanted, tmp_pa
     with pytest.raises(HeteroSelectError, match=f"^{re.escape(sentence)}$"):
         app(words, standalone_mode=False)
     assert {path.name for path in tmp_path.iterdir()} == {"study.toml", "log.csv"}
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "sentence"),
+    [
+        (["flower", "keys", "keys", "--server", "192.0.2.1"], "flwr", "flower: Flower is not installed;"),
+        (["run", "mnist", "--log", "tensorboard"], "tensorboard", "log: tensorboard is not installed;"),
+        (["privacy", "mnist", *PRIVATE], "dp_accounting", "privacy: dp-accounting is not installed;"),
+    ],
+)
+def test_what_else_needs_an_extra_names_it_too(words, module, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, module, None)
+    wanted = f"{sentence} `pip install 'heteroselect[{EXTRA[module]}]'` brings it."
+    with pytest.raises(HeteroSelectError, match=f"^{re.escape(wanted)}$"):
+        app(words, standalone_mode=False)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("extra", MODULES)

@@ -108,8 +108,7 @@ def epsilon(multiplier: float, users: int, drawn: int, rounds: int, delta: float
         from dp_accounting.rdp import RdpAccountant
     except ImportError as error:
         raise HeteroSelectError(
-            "privacy: ε is reckoned by dp-accounting; allowed is an installation with it, pip install "
-            "'heteroselect[privacy]'."
+            "privacy: dp-accounting is not installed; `pip install 'heteroselect[privacy]'` brings it."
         ) from error
     if not 0 < delta < 1:
         raise HeteroSelectError(f"--delta: allowed is a number > 0 and < 1, not {delta:g}.")
