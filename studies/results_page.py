@@ -215,9 +215,9 @@ def beside_the_paper(rows: Mapping[str, Sequence[Row]]) -> str:
              for clock in ("uplink", "everything")]  # fmt: skip
     less = theirs["wire_megabytes_to_target"] / ours["wire_megabytes_to_target"]
     return (
-        f"\nBeside the paper's method as its authors ran it, `{OURS}` takes {_part(less)} of the bytes and "
-        f"{_part(times[0])} of the seconds; {_part(times[1])} of the seconds where downloads and scoring are charged, "
-        "too.\n"
+        f"\nBeside the paper's method as its authors ran it, `{OURS}` sends {_part(less)} of the bytes up and "
+        f"takes {_part(times[0])} of the seconds; {_part(times[1])} of the seconds where downloads and scoring are "
+        "charged, too.\n"
     )
 
 
