@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 
 from allocate.situations import allocate, here, links
 from heteroselect.allocate import Deadline
-from heteroselect.compress import Drive, TopK
+from heteroselect.compress import Drive, Ternary, TopK
 from heteroselect.conditions import Coder, position_bits
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -77,6 +78,75 @@ def test_the_mean_is_exact_and_all_who_are_not_at_a_bound_finish_together(client
     free = (found > 0.05 * (1 + 1e-9)) & (found < found.max() * (1 - 1e-9))
     if free.any():
         assert_allclose(ends[free], ends.max(), rtol=1e-9)
+
+
+def others(found, scores, rng):
+    """Shapes of other plans: uniform, in proportion to scores (the paper's eq. 8), at random, and near this one."""
+    return (
+        np.ones(len(found)),
+        scores,
+        rng.exponential(size=len(found)) + 0.01,
+        found * rng.uniform(0.9, 1.1, len(found)),
+    )
+
+
+def largest(shape, fits):
+    """As much of a shape, between the bounds, as fits; None where not even its least does."""
+    plans = [plan for plan in np.clip(np.geomspace(1e-3, 1e3, 400)[:, None] * shape, 0.05, 1) if fits(plan)]
+    return plans[-1] if plans else None
+
+
+@pytest.mark.parametrize("coder", [Drive(), Ternary()], ids=["drive", "ternary"])
+@given(clients=CLIENTS, average=st.floats(0.06, 0.9), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_of_as_many_seconds_and_bytes_no_other_plan_has_less_variance(coder, clients, average, seed):
+    """With `average` the bytes are given, too: where one device's training decides about the seconds, the others could
+    send more within them, and do not."""
+    (up, computing), rng = np.array(clients).T, np.random.default_rng(seed)
+    found = allocate(Deadline(average), np.zeros(len(up)), told(up, computing, coder=coder)).densities
+    seconds, sent = max(computing + found / up), found.sum()
+    for shape in others(found, rng.exponential(size=len(up)) + 0.05, rng):
+        plan = largest(
+            shape,
+            lambda one: max(computing + one / up) <= seconds * (1 + 1e-12) and one.sum() <= sent * (1 + 1e-12),
+        )
+        if plan is not None:
+            assert sum(map(coder.variance, plan)) >= sum(map(coder.variance, found)) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("coder", [Drive(), Ternary()], ids=["drive", "ternary"])
+@given(clients=CLIENTS, spare=st.floats(0.01, 5), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_of_as_many_seconds_no_other_plan_has_less_variance_where_these_are_given(coder, clients, spare, seed):
+    (up, computing), rng = np.array(clients).T, np.random.default_rng(seed)
+    seconds = max(computing + 0.05 / up) + spare  # so that everybody can be in time
+    found = allocate(Deadline(deadline=seconds), np.zeros(len(up)), told(up, computing, coder=coder)).densities
+    assert max(computing + found / up) <= seconds * (1 + 1e-12)
+    for shape in others(found, rng.exponential(size=len(up)) + 0.05, rng):
+        plan = largest(shape, lambda one: max(computing + one / up) <= seconds)
+        if plan is not None:
+            assert sum(map(coder.variance, plan)) >= sum(map(coder.variance, found)) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("slowest", [1.0, 1.4])  # whose training decides about the seconds, the second time
+def test_a_general_solver_finds_nothing_better_for_as_many_seconds_and_bytes(slowest):
+    up, computing = np.array([1.0, 2.0, 3.0, 5.0]), np.array([1.0, 1.05, slowest, 0.9])
+    found = allocate(Deadline(0.2), np.zeros(4), told(up, computing)).densities
+    seconds = max(computing + found / up)
+    levelled = np.isclose(found, found.max()).sum() > 1
+    assert levelled == (slowest > 1)
+    solved = minimize(
+        lambda x: np.sum(np.pi / (2 * x) - 1),
+        np.full(4, 0.05),
+        bounds=[(0.05, 1)] * 4,
+        constraints=[
+            {"type": "ineq", "fun": lambda x: seconds - computing - x / up},
+            {"type": "ineq", "fun": lambda x: 0.8 - x.sum()},
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    assert_allclose(found, solved.x, rtol=1e-3)
 
 
 def test_drive_knows_its_variance_and_others_do_not():

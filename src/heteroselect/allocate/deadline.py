@@ -24,7 +24,8 @@ UNBIASED: Brings = {"compress": {"kind": "drive"}, "weigh": {"kind": "uniform"}}
 @dataclass(frozen=True)
 class Deadline:
     """θ_k = clip((T − τ_k)/u_k, θ_min, 1): τ_k are the seconds of training, u_k those of a whole update. Where the
-    slowest device alone decides about T, the highest densities are lowered to one level that meets `average`."""
+    slowest device alone decides about T, the highest densities are lowered to one level that meets `average`: of all
+    plans of as many seconds and as many bytes this has the least variance."""
 
     kind: ClassVar[str] = "deadline"
     by_cohort: ClassVar[bool] = True
