@@ -213,7 +213,7 @@ STEPS = {"method.down.kind": "steps", "simulate.checkpoint_rounds": 1, "world.ch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("coder", ["stc", "drive"])
+@pytest.mark.parametrize("coder", ["stc", "drive", "ternary"])
 def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path, coder):
     settings = {**SMALL, **STEPS, "method.down.coder": coder, "method.average.kind": "tail"}
     whole = heteroselect.run("mnist", settings=settings)

@@ -242,9 +242,21 @@ def test_it_knows_how_far_off_it_is() -> None:
     for bits, expected in ((1.0, 0.534), (0.5, 1.61), (0.25, 3.75), (0.1, 9.93)):
         assert part.variance(bits) == pytest.approx(expected, rel=0.01)
         assert part.variance(bits) < Drive().variance(bits)
+    with_scales = [Ternary().variance(bits) for bits in (0.5, 0.25, 0.1)]  # of blocks of 2¹⁴, as docs/beyond.md says
+    assert with_scales == pytest.approx([1.62, 3.78, 10.1], rel=0.005)
     falling = np.array([part.variance(bits) for bits in np.linspace(0.05, 1, 100)])
     assert (np.diff(falling) < 0).all()
     assert (np.diff(falling, 2) > -1e-6).all(), "it is convex"
+
+
+@pytest.mark.parametrize(("exponent", "least"), [(14, 0.0085), (8, 0.357)])
+def test_below_eight_of_a_block_a_lower_density_saves_nothing(exponent: int, least: float) -> None:
+    """As the docstring says; above it the error falls at once."""
+    part, v = Ternary(exponent), normal(2**16)
+    assert cost(2**exponent, FEWEST)[0] / 2**exponent == pytest.approx(least, rel=0.01)
+    assert len(encode(sent(v, 0.2 * least, part))) == len(encode(sent(v, least, part)))
+    assert len(encode(sent(v, 1.3 * least, part))) > 1.1 * len(encode(sent(v, least, part)))
+    assert part.variance(0.2 * least) == part.variance(0.99 * least) > part.variance(1.1 * least)
 
 
 @pytest.mark.parametrize(("size", "density", "times"), [(7850, 1.0, 1.1), (7850, 0.1, 2.0), (1_000_000, 0.1, 1.0)])

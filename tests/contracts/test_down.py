@@ -39,6 +39,7 @@ ALL = [
     CodedSteps("topk", 0.2),
     CodedSteps("stc", 0.2),
     CodedSteps("drive", 0.5),
+    CodedSteps("ternary", 0.5),
     CodedSteps("drive", 1.0, storage=False),
     Halves(),
 ]

@@ -89,19 +89,21 @@ def fetched(nodes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fedavg", "heteroselect", "optimal-client-sampling"])
+@pytest.mark.parametrize("name", ["fedavg", "heteroselect", "optimal-client-sampling", "heteroselect2"])
 def test_a_run_is_the_simulators_to_the_bit_and_sends_what_the_ledger_counts(
     tmp_path, name, nodes_of, small, opening_on
 ):
-    """Also where clients are scored, and where they hold what they learnt."""
-    experiment = small(method=name, **KIND)
+    """Also where clients are scored, where they hold what they learnt, and where both ways are ternary."""
+    ternary = {"method.down.coder": "ternary", "method.down.density": 0.5} if name == "heteroselect2" else {}
+    experiment = small(method=name, **KIND, **ternary)
     nodes = nodes_of(experiment, tmp_path)
     mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
     assert mine.rounds == theirs.rounds
     assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
     sizes, whole = fetched(nodes)
     assert whole == 0
-    numbers = 0 if name == "fedavg" else 4 * 6  # of four bytes: everybody's loss, or the length of what it learnt
+    # of four bytes: everybody's loss, or the length of what it learnt
+    numbers = 0 if name in ("fedavg", "heteroselect2") else 4 * 6
     assert sizes == mine.summary["bytes_down"] + mine.summary["bytes_scoring"] - 4 * numbers
 
 

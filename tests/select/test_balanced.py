@@ -202,6 +202,18 @@ def test_clients_without_an_upload_are_a_group_of_their_own():
     assert together > 0  # at random among themselves: no two of them are kept apart for good
 
 
+def test_who_has_more_data_stands_for_more():
+    """Parts of 10/80 and 30/80 over chances of ½, and of ¼ and ¾ where devices are three times as fast."""
+    sizes, seconds = np.array([10, 30, 10, 30]), np.array([0.3, 0.3, 0.1, 0.1])
+    here = replace(situation(clients=4, size=2), population=Population.new(sizes))
+    here = replace(here, conditions=Conditions(*[np.ones(4)] * 2, seconds, np.ones(4, bool)))
+    for part, chance in ((Balanced(), np.full(4, 0.5)), (Balanced(speed=1.0), np.array([0.25, 0.25, 0.75, 0.75]))):
+        for seed in range(5):
+            cohort = part.select(np.zeros(4), replace(here, rng=default_rng(seed)))
+            assert_allclose(cohort.inclusion, chance[cohort.ids])
+            assert_allclose(cohort.share, (sizes / 80 / chance)[cohort.ids])
+
+
 def test_the_first_draw_is_uniform():
     cohort = Balanced().select(np.zeros(20), situation())
     assert len(cohort.ids) == 5
