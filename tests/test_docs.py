@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import heteroselect
-from heteroselect import evaluate
+from heteroselect import evaluate, methods
 from heteroselect.cli import privacy
 from heteroselect.errors import HeteroSelectError
 from heteroselect.kinds import KINDS
@@ -70,6 +70,24 @@ def test_every_claim_that_the_page_speaks_of_is_one_of_a_study():
         for claim in studies.read(path).claim
     }
     assert {claim for one in texts["finding"] for claim in one.get("claims", [])} <= known
+
+
+def test_heteroselect2_is_what_its_page_says():
+    """Every number of the equations is the method's own."""
+    page = " ".join((ROOT / "docs" / "beyond.md").read_text(encoding="utf-8").split())
+    method = methods.get("heteroselect2")
+    select, rate, train, final = method.select, method.rate, method.train, method.rate.final
+    for said in (
+        f"H = {train.steps}, η₀ = {rate.start}, λ = {method.server.momentum}, and the weight decay is {train.decay}.",
+        f"π_k = clip(c·s_k, {select.floor}·m/K, 1) with Σπ_k = m",
+        f"η_t = η₀({final} + {1 - final}·(1 + cos(π(t − 1)/T))/2)",
+        f"with the least D at which their mean can be {method.allocate.average}:",
+    ):
+        assert said in page, said
+    kinds = [part.kind for part in (select, method.allocate, method.work, method.compress, method.weigh, method.server)]
+    assert kinds == ["balanced", "deadline", "device", "ternary", "uniform", "look-ahead"]
+    assert (select.speed, select.norm, select.age, train.momentum, rate.horizon) == (1, 0, 0, 0, None)
+    assert (method.average.kind, method.down.kind, method.score.kind) == ("exponential", "model", "none")
 
 
 def test_every_link_of_the_docs_leads_somewhere():

@@ -1,6 +1,7 @@
 """What every way down promises."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from heteroselect import methods
-from heteroselect.compress import CodedSteps, WholeModel
+from heteroselect.compress import STC, CodedSteps, Drive, Ternary, TopK, WholeModel
 from heteroselect.compress.wire import decode
 from heteroselect.kinds import KINDS
 from heteroselect.part import check
@@ -65,6 +66,14 @@ def walk(part, some):
 
 def test_every_kind_is_here():
     assert {type(part) for part in ALL} >= set(KINDS["down"].values())
+
+
+@pytest.mark.parametrize("coder", [Drive(), Ternary(), STC(rounding="ceil"), TopK()], ids=lambda part: part.kind)
+def test_a_step_is_coded_by_the_compressor_of_that_name_at_the_density_that_is_set(coder):
+    step = np.random.default_rng(0).standard_normal(SIZE).astype(np.float32)
+    _, taken = CodedSteps(coder.kind, 0.3).code({}, step, [SIZE], np.random.default_rng(5))
+    sent, _ = coder.compress(step, 0.3, SimpleNamespace(rng=np.random.default_rng(5)))
+    assert_array_equal(taken, sent.dense())
 
 
 def test_stc_rounds_up_downwards_as_its_method_does_upwards():
