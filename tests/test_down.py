@@ -12,7 +12,7 @@ from heteroselect import Method
 from heteroselect.aggregate import ByData
 from heteroselect.compress import CodedSteps
 from heteroselect.compress.update import Update
-from heteroselect.compress.wire import encode
+from heteroselect.compress.wire import decode, encode
 from heteroselect.conditions import Conditions
 from heteroselect.flat import Layout, Span, Weights
 from heteroselect.messages import Upload
@@ -119,6 +119,15 @@ def test_the_whole_model_is_fetched_where_it_is_smaller():
     (one,), (two,), (three,), (four,), (_,) = [line.server.of("down")["lengths"].tolist() for line in rounds]
     assert 200 < min(one, two, three, four) < 400, "so that one step is kept at a time"
     assert [line.record.bytes.down for line in rounds] == [0, 2 * one, 2 * two, three, four + 400 + 400]
+
+
+@pytest.mark.parametrize("coder", ["drive", "ternary"])
+def test_every_step_is_coded_with_a_rotation_of_its_own(coder):
+    """Errors of the same rotation would add up from round to round instead of cancelling."""
+    part = CodedSteps(coder)
+    rounds, _ = play(COHORTS, down=part)
+    payloads = part.trail(rounds[-1].server.of("down"), 5, 3, SIZE).payloads
+    assert len({decode(one, SIZE).coded.rotation.seed for one in payloads}) == len(payloads) > 1
 
 
 def test_without_storage_everybody_fetches_the_whole_model():

@@ -202,6 +202,14 @@ def test_clients_without_an_upload_are_a_group_of_their_own():
     assert together > 0  # at random among themselves: no two of them are kept apart for good
 
 
+def test_clients_without_an_upload_are_further_from_all_others_than_these_are_from_each_other():
+    uploads = {k: Update.whole(v.astype(np.float32)) for k, v in enumerate(clustered(default_rng(8), clients=20))}
+    places = stood(uploads, 40, 8, default_rng(0))
+    apart = np.linalg.norm(places[:, None] - places, axis=2)
+    assert apart[:20, 20:].min() > max(apart[:20, :20].max(), apart[20:, 20:].max())
+    assert len(np.unique(places[20:], axis=0)) == 20, "at random among themselves"
+
+
 def test_who_has_more_data_stands_for_more():
     """Parts of 10/80 and 30/80 over chances of ½, and of ¼ and ¾ where devices are three times as fast."""
     sizes, seconds = np.array([10, 30, 10, 30]), np.array([0.3, 0.3, 0.1, 0.1])
