@@ -177,6 +177,7 @@ def test_what_the_trail_says_of_single_clients():
     trail = Trail(5, (b"aaa", b"", b"bbbb"), np.array([5, 4, 3, 2, 1, 6]), 7)
     assert [trail.steps(client) for client in range(6)] == [(), (b"bbbb",), (b"", b"bbbb"), None, None, None]
     assert trail.bytes().tolist() == [0, 4, 4, 7, 7, 7]
+    assert replace(trail, whole=3).bytes().tolist() == [0, 3, 3, 3, 3, 3], "never more than all parameters"
     assert Trail(0, (), np.zeros(2, np.int64), 7).bytes().tolist() == [0, 0]
 
 
