@@ -182,7 +182,10 @@ def arrived(values: Iterable[float | None]) -> str:
 
 
 def seconds(runs: Sequence[Row], clock: str) -> str:
-    """The same of the seconds to the target by this clock; † where the method would have decided otherwise by it."""
+    """The same of the seconds to the target by this clock; † where the method would have decided otherwise by it, —
+    where it says nothing: the paper's counts values of 32 bits."""
+    if clock == "paper" and not runs[0].get("sends_float32", True):
+        return "—"
     text = arrived(run["seconds_to_target_by_clock"].get(clock) for run in runs)
     return text + (
         "†"
@@ -227,16 +230,15 @@ def _part(times: float) -> str:
 
 
 def first_table(title: str, target: str, rows: Mapping[str, Sequence[Row]]) -> str:
-    """The paper's rows beside ours; where values are not float32, the paper's count and clock say nothing."""
+    """The paper's rows beside ours; where values are not float32, the paper's count says nothing."""
     heads = [title, f"rounds to {target}", "s, paper's clock", "s, real payloads", "s, all charged"]
     heads += ["MB, values", "MB, real", "peak, %"]
     lines = []
     for name, runs in rows.items():
         lines += [[f"the paper: {one['source']}", *_paper_cells(one)] for one in runs[0]["paper"]]
         floats = runs[0].get("sends_float32", True)
-        theirs = seconds(runs, "paper"), over(runs, "megabytes_to_target")
-        paper, values = theirs if floats else ("—", "—")
-        cells = [over(runs, "rounds_to_target"), paper, seconds(runs, "uplink"), seconds(runs, "everything"), values]
+        values = over(runs, "megabytes_to_target") if floats else "—"
+        cells = [over(runs, "rounds_to_target"), *(seconds(runs, clock) for clock in CLOCKS), values]
         cells += [over(runs, "wire_megabytes_to_target"), over(runs, "peak_accuracy", "%")]
         lines.append([f"`{label(name, runs)}`", *cells])
     return table(heads, lines)
