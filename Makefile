@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := .venv-peers
-MNIST  := -e packages/heteroselect-mnist
-PINS   := pyproject.toml packages/heteroselect-mnist/pyproject.toml constraints.txt
+FILES  := packages/heteroselect-mnist packages/heteroselect-phones
+DATA   := $(FILES:%=-e %)
+PINS   := pyproject.toml $(FILES:%=%/pyproject.toml) constraints.txt
 
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
@@ -117,7 +118,7 @@ site: $(VENV)/.installed-docs
 	@echo docs/_site/index.html
 
 privacy: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[report,privacy]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(DATA) -e '.[report,privacy]'
 	$(BIN)/python studies/privacy_page.py
 
 bench: $(VENV)/.installed
@@ -145,15 +146,15 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(PINS) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[report]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(DATA) -e '.[report]'
 	@touch $@
 
 $(VENV)/.installed-dev: $(PINS) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[dev,docs,flower,hf,images,mlflow,privacy,report,tensorboard,wandb]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(DATA) -e '.[dev,docs,flower,hf,images,mlflow,privacy,report,tensorboard,wandb]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-flower $(VENV)/.installed-docs
 
 $(VENV)/.installed-flower: $(PINS) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(MNIST) -e '.[flower,report]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(DATA) -e '.[flower,report]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: pyproject.toml constraints.txt | $(VENV)/bin/python
@@ -166,7 +167,7 @@ $(PEERS)/.installed: $(PINS) benchmarks/peers/constraints.txt
 	@# the peers' pins, and ours of all packages that they do not pin
 	@awk -F'==' 'NR==FNR {pinned[tolower($$1)]=1; print; next} !(tolower($$1) in pinned)' \
 	  benchmarks/peers/constraints.txt constraints.txt > $(PEERS)/constraints.txt
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt $(MNIST) -e .
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt $(DATA) -e .
 	@for peer in 'flwr[simulation]' pfl fedlab; do \
 	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/constraints.txt "$$peer" || \
 	    echo "$$peer could not be installed; going on without it" >&2; \

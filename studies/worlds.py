@@ -35,7 +35,7 @@ from heteroselect.world import (
     day_cycle,
     read_devices,
 )
-from heteroselect.world.table import PHONES
+from heteroselect.world.table import phones
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "worlds"
 CLIENTS, STREAMS = 100, Streams(42)
@@ -65,8 +65,8 @@ def paper(left: Axes, right: Axes) -> None:
 
 
 def table(left: Axes, right: Axes) -> None:
-    """The devices that come with the package."""
-    drawn = read_devices(PHONES).drawn(CLIENTS, STREAMS)
+    """The devices of the extra `phones`."""
+    drawn = read_devices(phones()).drawn(CLIENTS, STREAMS)
     assert drawn.up is not None
     assert drawn.down is not None
     assert drawn.flops is not None

@@ -2,12 +2,15 @@
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from heteroselect.cli import app
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import MODULES, require
+from heteroselect.runs.worlds import files_of
+from heteroselect.settings.world import WorldSettings
 
 PRIVATE = ["--set", "method.privacy.kind=gaussian", "--set", "method.privacy.noise=1.3"]
 EXTRA = {"flwr": "flower", "tensorboard": "tensorboard", "dp_accounting": "privacy"}
@@ -51,6 +54,19 @@ def test_what_else_needs_an_extra_names_it_too(words, module, sentence, tmp_path
     with pytest.raises(HeteroSelectError, match=f"^{re.escape(wanted)}$"):
         app(words, standalone_mode=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_table_of_devices_is_asked_for_where_no_other_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "heteroselect_phones", None)
+    sentence = (
+        "world.table: the table of devices is not installed; `pip install 'heteroselect[phones]'` brings it, or name a "
+        "CSV file of your own."
+    )
+    for asked in ({"devices": "table"}, {"links": "table"}):
+        with pytest.raises(HeteroSelectError, match=f"^{re.escape(sentence)}$"):
+            files_of(WorldSettings(**asked))
+        assert files_of(WorldSettings(**asked, table="own.csv")) == {"world.table": Path("own.csv")}
+    assert files_of(WorldSettings()) == {}
 
 
 @pytest.mark.parametrize("extra", MODULES)

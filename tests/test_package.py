@@ -26,7 +26,7 @@ OFFLINE = {"PIP_NO_INDEX": "1", "https_proxy": "http://127.0.0.1:9", "http_proxy
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist of the package, the wheel that is made of it, and the wheel of MNIST."""
+    """A folder with the sdist of the package, the wheel that is made of it, and the wheels of files alone."""
     here = tmp_path_factory.mktemp("package")
     source, out = here / "source", here / "dist"
     unwanted = shutil.ignore_patterns("*.egg-info", "__pycache__", "build")
@@ -34,7 +34,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "packages", here / "packages", ignore=unwanted)
     for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, source)
-    for words in ([source], ["--wheel", here / "packages" / "heteroselect-mnist"]):
+    for words in ([source], *(["--wheel", place] for place in (here / "packages").iterdir())):
         done(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, *words)
     return out
 
@@ -66,19 +66,16 @@ def needed(facts: email.message.Message) -> set[str]:
 def test_the_wheel_holds_the_package_and_nothing_under_another_licence(dist: Path) -> None:
     files, facts = opened(dist, "heteroselect")
     presets = {f"heteroselect/presets/{path.name}" for path in (ROOT / "src/heteroselect/presets").glob("*.toml")}
-    phones = {"heteroselect/world/phones/devices.csv.xz", "heteroselect/world/phones/LICENSE.md"}
     code = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
     page = {"heteroselect/report/page.css", "heteroselect/report/page.js"}
     assert {file for file in files if ".dist-info/" not in file} == {
         *code,
         *presets,
-        *phones,
         *page,
         "heteroselect/py.typed",
     }
-    assert facts["License-Expression"] == "Apache-2.0 AND MIT"
-    assert facts.get_all("License-File") == ["LICENSE", "src/heteroselect/world/phones/LICENSE.md"]
-    assert "MIT licence" in (ROOT / "src/heteroselect/world/phones/LICENSE.md").read_text()
+    assert facts["License-Expression"] == "Apache-2.0"
+    assert facts.get_all("License-File") == ["LICENSE"]
 
 
 def test_the_wheel_says_what_it_is_and_needs_only_what_a_run_needs(dist: Path) -> None:
@@ -90,20 +87,23 @@ def test_the_wheel_says_what_it_is_and_needs_only_what_a_run_needs(dist: Path) -
     assert all(" https://" in url for url in facts.get_all("Project-URL", [""]))
     running = "torch numpy scipy pydantic typer rich safetensors tomli-w zstandard constriction"
     assert needed(facts) == set(running.split())
-    assert {"report", "images", "mnist", "flower", "hf"} <= set(facts.get_all("Provides-Extra", []))
+    assert {"report", "images", "mnist", "phones", "flower", "hf"} <= set(facts.get_all("Provides-Extra", []))
 
 
-def test_mnist_has_a_distribution_and_a_licence_of_its_own(dist: Path) -> None:
-    files, facts = opened(dist, "heteroselect_mnist")
-    assert [file.rpartition("/")[2] for file in files if file.startswith("heteroselect_mnist/")] == [
-        "__init__.py",
-        "t10k-images-idx3-ubyte.xz",
-        "t10k-labels-idx1-ubyte.xz",
-        "train-images-idx3-ubyte.xz",
-        "train-labels-idx1-ubyte.xz",
-    ]
+DIGITS = [f"{part}-{kind}-ubyte.xz" for part in ("t10k", "train") for kind in ("images-idx3", "labels-idx1")]
+
+
+@pytest.mark.parametrize(
+    ("name", "licence", "held"),
+    [("heteroselect_mnist", "CC-BY-SA-3.0", DIGITS), ("heteroselect_phones", "MIT", ["devices.csv.xz"])],
+)
+def test_files_have_a_distribution_and_a_licence_of_their_own(
+    dist: Path, name: str, licence: str, held: list[str]
+) -> None:
+    files, facts = opened(dist, name)
+    assert [file for file in files if ".dist-info/" not in file] == [f"{name}/{one}" for one in ("__init__.py", *held)]
     assert any(file.endswith("licenses/LICENSE.md") for file in files)
-    assert facts["License-Expression"] == "CC-BY-SA-3.0"
+    assert facts["License-Expression"] == licence
     assert facts.get_all("Requires-Dist") is None
 
 
@@ -114,7 +114,7 @@ def test_the_sdist_holds_the_sources_of_the_wheel(dist: Path) -> None:
     files, _ = opened(dist, "heteroselect")
     assert {f"src/{file}" for file in files if ".dist-info/" not in file} <= names
     assert {"pyproject.toml", "README.md", "LICENSE"} <= names
-    assert not [name for name in names if name.startswith(("packages", "tests")) or "ubyte" in name]
+    assert not [name for name in names if name.startswith(("packages", "tests")) or name.endswith(".xz")]
 
 
 def borrowed() -> Iterator[Path]:
@@ -162,7 +162,14 @@ def test_installed_from_a_folder_it_runs_and_says_what_is_missing(
     assert len(said.splitlines()) == 1
 
     install("heteroselect[mnist]")
-    printed, _ = done(command, "run", "mnist", "--rounds", "1", "--json", "--quiet", "--out", "run")
+    run = ("run", "mnist", "--set", "world.devices=table", "--rounds", "1", "--json", "--quiet", "--out", "run")
+    _, said = done(command, *run, code=2)
+    assert said.startswith("heteroselect: world.table: the table of devices is not installed;")
+    assert len(said.splitlines()) == 1
+    assert not (elsewhere / "run").exists()
+
+    install("heteroselect[phones]")
+    printed, _ = done(command, *run)
     assert json.loads(printed)["dataset"] == "mnist"
     assert (elsewhere / "run" / "model.safetensors").is_file()
     for words, name in ((["show", "run", "--figure", "run.svg"], "--figure"), (["report", "run"], "report")):

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = [ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")]
-PAGES.append(ROOT / "packages" / "heteroselect-mnist" / "README.md")
+PAGES += sorted((ROOT / "packages").glob("*/README.md"))
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -27,7 +27,7 @@ def test_the_newest_version_of_the_changelog_is_that_of_the_package():
 def test_the_citation_is_of_this_version_and_of_the_paper():
     cited = read_yaml(ROOT / "CITATION.cff")
     assert cited["version"] == PROJECT["version"]
-    assert PROJECT["license"].startswith(cited["license"])
+    assert PROJECT["license"] == cited["license"]
     paper = cited["preferred-citation"]
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     names = ", ".join(f"{one['given-names']} {one['family-names']}" for one in paper["authors"])
@@ -71,7 +71,14 @@ def test_ci_runs_the_commands_for_two_machines_as_root():
 def test_no_test_is_skipped_in_make_test_for_want_of_an_extra():
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").partition("/.installed-dev: ")[2].partition("\n\n")[0]
     (named,) = re.findall(r"'\.\[(.+?)\]'", recipe)
-    assert {*named.split(","), "mnist"} == set(PROJECT["optional-dependencies"]), "mnist comes from its folder"
+    assert "$(DATA)" in recipe, "the extras of files alone come from their folders"
+    assert {*named.split(","), "mnist", "phones"} == set(PROJECT["optional-dependencies"])
+
+
+@pytest.mark.parametrize("path", ["Makefile", ".github/workflows/release.yml"])
+def test_every_distribution_of_files_is_installed_and_released(path):
+    there = sorted(place.parent.name for place in (ROOT / "packages").glob("*/pyproject.toml"))
+    assert re.findall(r"packages/([\w-]+)", (ROOT / path).read_text(encoding="utf-8")) == there
 
 
 def test_a_commit_is_judged_by_the_tools_of_make_test():

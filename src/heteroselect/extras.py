@@ -1,6 +1,7 @@
 """What only some commands need comes with an extra; a command that needs it says so before it does anything."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 from heteroselect.errors import HeteroSelectError
 
@@ -18,3 +19,9 @@ def require(extra: str, wanted: str) -> None:
             raise HeteroSelectError(
                 f"{wanted}: {title} is not installed; `pip install 'heteroselect[{extra}]'` brings it."
             )
+
+
+def installed_files(module: str) -> Path | None:
+    """The folder of a distribution of files alone, which has a licence of its own; None where it is not installed."""
+    found = find_spec(module)
+    return Path(found.origin).parent if found is not None and found.origin else None

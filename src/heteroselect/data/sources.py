@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from heteroselect.data.audiomnist import FILE, read_audiomnist
@@ -24,6 +23,7 @@ from heteroselect.data.shakespeare import ROLES, read_shakespeare
 from heteroselect.data.table import read_table
 from heteroselect.data.tiny import ANNOTATIONS, read_tiny
 from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import installed_files
 
 PLAIN = Columns()
 NAMES = ("mnist", "cifar10", "cifar100", "tinyimagenet", "shakespeare", "audiomnist")
@@ -73,9 +73,8 @@ def default_folder() -> Path:
 
 
 def installed_mnist() -> Path | None:
-    """The files of the distribution heteroselect-mnist, which has a licence of its own; None where it is not there."""
-    found = find_spec("heteroselect_mnist")
-    return Path(found.origin).parent if found is not None and found.origin else None
+    """The files of the distribution heteroselect-mnist; None where it is not there."""
+    return installed_files("heteroselect_mnist")
 
 
 @cache

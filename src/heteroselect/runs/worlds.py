@@ -32,7 +32,7 @@ from heteroselect.world import (
     read_link_trace,
 )
 from heteroselect.world.read import LONGEST
-from heteroselect.world.table import PHONES
+from heteroselect.world.table import phones
 
 DOMINATES = 1.25
 """How many times as frequent as in all data a client's most frequent class must be to tell clients apart: MNIST that
@@ -92,7 +92,7 @@ def files_of(settings: WorldSettings) -> dict[str, Path]:
     """The files that a world is read from, by the setting that names them."""
     found = {}
     if settings.links != "own" and "table" in (settings.links, settings.devices):
-        found["world.table"] = Path(settings.table or PHONES)
+        found["world.table"] = Path(settings.table) if settings.table else phones()
     if settings.links == "trace":
         found["world.trace"] = Path(settings.trace)
     if settings.availability.kind == "file":

@@ -96,7 +96,7 @@ class WorldSettings(Group):
     SuperNodes of Flower only); own is a world handed over in Python, which decides on links and devices alone"""
     table: str = ""
     """a CSV file of devices: gflops or compute_ms, up_mbps or up_kbps, down_mbps or down_kbps; drawn by seed without
-    replacement; empty: the 9,242 devices that come with the package"""
+    replacement; empty: the 9,242 devices of the extra phones"""
     table_gflop: Positive = 0.6
     """billions of operations of the forward pass that compute_ms of the table were measured on (MobileNet V2: 0.6)"""
     trace: str = ""

@@ -7,15 +7,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heteroselect.arrays import Reals
+from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import installed_files
 
 if TYPE_CHECKING:
     from heteroselect.streams import Streams
 
-PHONES = Path(__file__).parent / "phones" / "devices.csv.xz"
-"""The table that comes with the package: 9,242 devices (its origin and licence are beside it)."""
 REFERENCE_GFLOP = 0.6
 """Billions of operations of a forward pass of MobileNet V2 (Sandler et al., CVPR 2018: 300 million multiply-adds),
 which the `compute_ms` of FedScale's tables were measured on."""
+
+
+def phones() -> Path:
+    """The table of the distribution heteroselect-phones, 9,242 devices; refused where that is not installed."""
+    folder = installed_files("heteroselect_phones")
+    if folder is None:
+        raise HeteroSelectError(
+            "world.table: the table of devices is not installed; `pip install 'heteroselect[phones]'` brings it, or "
+            "name a CSV file of your own."
+        )
+    return folder / "devices.csv.xz"
 
 
 @dataclass(frozen=True)
