@@ -51,6 +51,7 @@ class SAM:
 SHIPPED = [
     SGD(),
     SGD(momentum=0.0, proximal=0.5, clip=0.0),
+    SGD(momentum=0.5, clip=1.0, decay=0.1, centre=True),
     Scaffold(),
     Scaffold(momentum=0.5, proximal=0.1, clip=1.0),
     FedDyn(),

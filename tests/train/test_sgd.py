@@ -149,6 +149,44 @@ def test_weight_decay_by_hand() -> None:
         assert model.vector.tolist() == pytest.approx([left, left], rel=1e-5)
 
 
+def test_a_centred_step_by_hand() -> None:
+    """Loss y₁ + 2y₂ of y = Wx + b with x = (1, 2, 6): its gradient has the rows x and 2x, which lose 3 and 6."""
+    model = FlatModel(nn.Linear(3, 2))
+    model.vector.zero_()
+    batches = lambda: (torch.tensor([[1.0, 2.0, 6.0]]), torch.zeros(1))  # noqa: E731
+    loss = lambda out, _: out[0, 0] + 2 * out[0, 1]  # noqa: E731
+    SGD(momentum=0.0, clip=0.0, centre=True).run(model, Job(loss, batches, [1.0], 1))
+    assert model.vector.tolist() == pytest.approx([2, 1, -3, 4, 2, -6, -1, -2])
+
+
+def test_centred_gradients_do_not_change_the_sum_of_any_units_weights() -> None:
+    """Of convolutions, whatever the order in which they lie in memory, and of layers; biases and what batch-norm trains
+    go their own way."""
+    network = nn.Sequential(
+        nn.Conv2d(2, 4, 3).to(memory_format=torch.channels_last), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(4, 3)
+    )
+    generator = torch.Generator().manual_seed(3)
+    batches = lambda: (torch.randn(8, 2, 3, 3, generator=generator), torch.arange(8) % 3)  # noqa: E731
+    model = FlatModel(network)
+    before = [p.detach().clone() for p in model.views]
+    SGD(centre=True).run(model, Job(nn.functional.cross_entropy, batches, [RATE], 5))
+    moved = [(after - old).detach() for after, old in zip(model.views, before, strict=True)]
+    assert all(change.abs().max() > 1e-3 for change in moved[2:])
+    for change in moved:
+        if change.dim() > 1:
+            assert change.abs().max() > 1e-3
+            assert change.flatten(1).sum(1).abs().max() < 1e-6
+
+
+def test_decay_pulls_at_the_sum_that_centred_gradients_leave() -> None:
+    model = FlatModel(nn.Linear(2, 1, bias=False))
+    model.vector.copy_(torch.tensor([3.0, 1.0]))
+    batches = lambda: (torch.tensor([[2.0, 4.0]]), torch.zeros(1))  # noqa: E731
+    # (2, 4) loses its mean, and 0.1 of each weight comes on top: (3, 1) − ½((−1, 1) + (0.3, 0.1))
+    SGD(momentum=0.0, clip=0.0, decay=0.1, centre=True).run(model, Job(lambda out, _: out.sum(), batches, [0.5], 1))
+    assert model.vector.tolist() == pytest.approx([3.35, 0.45])
+
+
 def test_it_reports_the_mean_loss_of_the_batches_seen() -> None:
     """One weight, loss (w − y): the gradient is 1 everywhere, so w is 0, −½, −1 as the batches go by."""
     model = FlatModel(nn.Linear(1, 1, bias=False))

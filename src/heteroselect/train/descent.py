@@ -1,4 +1,5 @@
-"""The local loop that solvers share: SGD with momentum, a proximal pull, a clip and a shift of every gradient.
+"""The local loop that solvers share: SGD with momentum, a proximal pull, a clip, and a shift and a centring of every
+gradient.
 
 A solver with another gradient hands `descend` a Trainable whose `backward` computes it (see fedsol.py). The only
 module of this room that needs torch to be imported: solvers import it when they run.
@@ -30,9 +31,11 @@ def descend(
     clip: float = 0.0,
     decay: float = 0.0,
     shift: Sequence[Values] | None = None,
+    centre: bool = False,
 ) -> Trained:
     """Trains `model` in place, and returns what the batches' losses were. `shift` (one vector per row) is added to
-    every gradient before the pull and the clip; the momentum is fresh each time."""
+    every gradient before the pull and the clip, and `centre` takes from every gradient what `centred` says; the
+    momentum is fresh each time."""
     anchor = model.vector.clone()
     velocity = torch.zeros_like(anchor)
     added = None if shift is None else torch.from_numpy(np.stack(shift)).view_as(anchor).to(anchor.device)
@@ -40,6 +43,7 @@ def descend(
     total = squares = torch.zeros((), device=anchor.device)
     each = partial(_singly, per_example(job.loss)) if job.examples else None
     sums = (torch.zeros_like(anchor), torch.zeros_like(anchor)) if job.noise else None
+    matrices = weights_of(model) if centre else []
     model.module.train()
     for _ in range(job.steps):
         x, y = job.batches()
@@ -47,6 +51,7 @@ def descend(
         with torch.no_grad():
             single = each(model, y) if each else value
             total, squares = total + value, squares + single * single
+            centred(matrices)
             if sums is not None:
                 sums[0].add_(model.gradient)
                 sums[1].add_(model.gradient * model.gradient)
@@ -57,6 +62,26 @@ def descend(
         squares = torch.stack([row.mean() for row in squares]) if anchor.dim() > 1 else squares.mean()
     noise = None if sums is None else noise_of(*sums, job.steps)
     return Trained(total / job.steps, (squares / job.steps).sqrt(), noise)
+
+
+def weights_of(model: Trainable) -> list[Tensor]:
+    """The gradients of all parameters of two or more dimensions, of each row where there are rows: views, as matrices
+    with one row per unit (the first dimension, in whatever order the rest lies in memory)."""
+    found, end = [], 0
+    for parameter in model.module.parameters():
+        if parameter.requires_grad:
+            start, end = end, end + parameter.numel()
+            if parameter.dim() > 1:
+                rows = model.gradient.view(-1, model.gradient.shape[-1])[:, start:end]
+                found += [row.view(len(parameter), -1) for row in rows]
+    return found
+
+
+def centred(gradients: list[Tensor]) -> None:
+    """G ← G − mean of each of its rows, in place. What enters a unit after ReLUs is positive, so that along the mean of
+    its inputs the loss is far steeper than across it, and that one direction bounds the rate of all others."""
+    for gradient in gradients:
+        gradient.sub_(gradient.mean(1, True))
 
 
 def noise_of(total: Tensor, squares: Tensor, steps: int) -> Tensor:
