@@ -1,5 +1,6 @@
 """Writes what was tried for heteroselect2 on CIFAR-10, with its accuracy at equal seconds: studies/screening.json, and
-the table of docs/beyond.md, from the runs of studies/screening.toml that are there, finished or not.
+the table of docs/beyond.md, from the runs of studies/screening.toml and screening2.toml that are there, finished or
+not.
 
     heteroselect study studies/screening.toml --only "A, the base"
     python studies/screening.py
@@ -25,7 +26,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "screening")
     runs = parser.parse_args().runs
-    rows = tomllib.loads((ROOT / "studies" / "screening.toml").read_text())["row"]
+    files = [ROOT / "studies" / f"{name}.toml" for name in ("screening", "screening2")]
+    rows = [row for file in files for row in tomllib.loads(file.read_text())["row"]]
     kept = ROOT / "studies" / "screening.json"
     found = json.loads(kept.read_text()) if kept.exists() else {}
     for name in [row["name"] for row in rows]:

@@ -1,0 +1,87 @@
+"""An idea that lost, kept so that it can be tried again: less noise by shrinking singular values at the server.
+
+The noise of an unbiased coder is white, and most of the energy of a cohort's mean update is of low rank. So singular
+values of what came so far were shrunk as is best for white noise whose level the median tells (Gavish, Donoho, "Optimal
+shrinkage of singular values", IEEE Trans. Information Theory 2017), and the round took the change of that. The error of
+a round's mean became smaller, and learning slower: presumably what lies below the noise in single rounds takes accuracy
+further. For AlexNet only, whose shapes are written down here.
+
+    heteroselect run cifar10-lean --set method.server.kind=studies/denoised.py:Denoised --set method.train.centre=false
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.optimize import brentq
+
+from heteroselect.part import setting
+from heteroselect.state import Kept
+
+Values = NDArray[np.float32]
+
+SHAPES = ((64, 27), (192, 576), (384, 1728), (256, 3456), (256, 2304), (512, 1024), (10, 512))
+KEPT = ("total", "clean", "momentum")
+SMALLEST = 16  # rows or columns: fewer singular values do not tell the level of the noise
+
+
+@dataclass(frozen=True)
+class Denoised:
+    """E ← ρE + Δ̄, d = S(E) − ρ·S(E before), and then FedACG's M ← λM + d, w ← w + M. If S changed nothing, d would be
+    Δ̄."""
+
+    momentum: float = setting(0.8, "λ, as of look-ahead", ge=0, lt=1)
+    keep: float = setting(0.97, "ρ: what is left each round of the sum that is denoised", ge=0, le=1)
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        keep, ahead = np.float32(self.keep), np.float32(self.momentum)
+        before: dict[str, Values] = {name: state.get(name, np.zeros_like(aggregate)) for name in KEPT}
+        total = keep * before["total"] + aggregate
+        clean = denoised(total)
+        change = clean - keep * before["clean"]
+        momentum = ahead * before["momentum"] + change
+        return {"total": total, "clean": clean, "momentum": momentum}, change + ahead * momentum
+
+    def shown(self, state: Kept, model: Values) -> Values:
+        momentum: Values = state.get("momentum", np.zeros_like(model))
+        return model - np.float32(self.momentum) * momentum
+
+
+def denoised(vector: Values) -> Values:
+    """With each layer's weights shrunk; biases and the last layer stay as they are."""
+    found, start = vector.copy(), 0
+    for rows, columns in SHAPES:
+        end = start + rows * columns
+        if min(rows, columns) >= SMALLEST:
+            matrix = vector[start:end].reshape(rows, columns)
+            found[start:end] = (shrunk(matrix) if rows <= columns else shrunk(matrix.T).T).reshape(-1)
+        start = end + rows
+    return found
+
+
+def shrunk(matrix: Values) -> Values:
+    """σ·√n·η(y) in the place of each singular value σ·√n·y, η(y) = √((y² − β − 1)² − 4β)/y beyond 1 + √β, else 0, for m
+    rows, n ≥ m columns and β = m/n; σ·√n is the median singular value over that of noise alone."""
+    rows, columns = matrix.shape
+    beta = rows / columns
+    squares, left = np.linalg.eigh(matrix.astype(np.float64) @ matrix.T.astype(np.float64))
+    level = np.median(squares) / _median(beta)
+    y = np.maximum(squares, 0) / level if level > 0 else np.full(rows, np.inf)  # squared
+    kept = np.where(y > (1 + beta**0.5) ** 2, np.sqrt(np.maximum((y - beta - 1) ** 2 - 4 * beta, 0)) / y, 0)
+    kept = kept if level > 0 else np.ones(rows)
+    smaller: Values = ((left * kept) @ (left.T @ matrix)).astype(np.float32)
+    return smaller
+
+
+@cache
+def _median(beta: float) -> float:
+    """Of the law of Marchenko and Pastur: of the squared singular values of noise."""
+    low, high = (1 - beta**0.5) ** 2, (1 + beta**0.5) ** 2
+
+    def below(x: float) -> float:
+        density = lambda t: np.sqrt(max((high - t) * (t - low), 0)) / (2 * np.pi * beta * t)  # noqa: E731
+        return float(quad(density, low, x)[0]) - 0.5
+
+    return float(brentq(below, low + 1e-9, high - 1e-9))
