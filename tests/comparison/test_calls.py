@@ -158,6 +158,17 @@ def test_a_method_that_fails_does_not_stop_the_others():
     assert list(found.failed) == ["broken"]
 
 
+def test_a_reason_is_told_once_whoever_else_fails_for_it(tmp_path, monkeypatch):
+    """As where the data set is not there: the rows keep it each, people read it once."""
+    said = []
+    monkeypatch.setattr("warnings.warn", lambda text, *_, **__: said.append(str(text)))
+    with pytest.raises(HeteroSelectError, match="compare: no method has come to its end"):
+        heteroselect.compare("cifar10", ["fedavg", "oort"], seeds=[1, 2], settings={"data.dir": str(tmp_path)})
+    first, *others = [text for text in said if "seed" in text]
+    assert first.startswith("fedavg, seed 1 (1 of 4): The data set cifar10 is not in")
+    assert [text.partition(": ")[2] for text in others] == 3 * ["not run, for the same reason."]
+
+
 def test_a_study_from_tables_with_claims_and_ones_own_data(tmp_path):
     rows = [{"method": "fedavg"}, {"name": "far", "method": "fedavg", "settings": {"method.train.steps": 9}}]
     claim = {"text": "more steps end higher", "better": "far", "than": "fedavg"}

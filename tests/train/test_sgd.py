@@ -1,6 +1,9 @@
 """Local training: by hand, and step for step against torch's own optimiser."""
 
 import math
+import threading
+import time
+import warnings
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -11,7 +14,7 @@ from torch import Tensor, nn
 
 from heteroselect.flat import FlatModel
 from heteroselect.train import SGD, Job
-from heteroselect.train.descent import fused, step
+from heteroselect.train.descent import _scripted, fused, step
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
@@ -207,6 +210,22 @@ def test_it_trains_in_training_mode() -> None:
     model.module.eval()
     SGD().run(model, Job(nn.functional.cross_entropy, stream(), [RATE], 4))
     assert model.buffers()["1.num_batches_tracked"] == 4
+
+
+def test_warnings_are_heard_again_when_two_workers_have_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each silences the process while it compiles. The second to begin is the last to end."""
+    pauses = iter([0.1, 0.2])
+    monkeypatch.setattr("torch.jit.script", lambda given: time.sleep(next(pauses)) or given)
+    _scripted.cache_clear()
+    with warnings.catch_warnings():
+        before = list(warnings.filters)
+        workers = [threading.Thread(target=fused) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert warnings.filters == before
+    _scripted.cache_clear()
 
 
 @pytest.mark.parametrize("rates", [[0.1], [0.1, 0.2, 0.05]])

@@ -52,8 +52,8 @@ def play(
             status = grids.play_cell(cell, threads=threads, watch=advance, warn=warn)
         except Exception as error:  # whatever it is: the others are run all the same
             why = f"{'' if isinstance(error, HeteroSelectError) else type(error).__name__ + ': '}{error}"
+            warn(f"{name}: {'not run, for the same reason.' if why in failed.values() else why}")
             failed[cell.method] = why
-            warn(f"{name}: {why}")
             continue
         if status == "interrupted":
             raise KeyboardInterrupt

@@ -5,7 +5,6 @@ than one. The rows go through the same kernels as single models do, and `fits` c
 give the same bits: where they do not, or where a model cannot be batched, clients train one by one as ever.
 """
 
-import threading
 import warnings
 from collections.abc import Callable
 
@@ -15,12 +14,11 @@ from torch.func import functional_call, grad_and_value, vmap
 from torch.fx import GraphModule, Node
 
 from heteroselect.flat import FlatModel, Loss, shaped
+from heteroselect.train.descent import COMPILING
 
 SMALL = 200_000  # parameters; above it arithmetic dominates and there is nothing to gain
 
 Graph = Callable[..., tuple[Tensor, ...]]
-
-_tracing = threading.Lock()  # the tracer patches torch while it works
 
 
 class Together:
@@ -41,7 +39,7 @@ class Together:
     def backward(self, loss: Loss, x: Tensor, y: Tensor) -> Tensor:
         """Leaves every row's gradient on its own batch in `gradient`; returns the losses."""
         if self._graph is None:
-            with _tracing:
+            with COMPILING:  # the tracer patches torch while it works
                 self._graph = self._trace(loss, x, y)
         *gradients, losses = self._graph(*self._parameters, x, y)
         torch._foreach_copy_(self._gradients, gradients)

@@ -6,6 +6,7 @@ module of this room that needs torch to be imported: solvers import it when they
 """
 
 import inspect
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -44,6 +45,7 @@ def descend(
     each = partial(_singly, per_example(job.loss)) if job.examples else None
     sums = (torch.zeros_like(anchor), torch.zeros_like(anchor)) if job.noise else None
     matrices = weights_of(model) if centre else []
+    apply = fused()
     model.module.train()
     for _ in range(job.steps):
         x, y = job.batches()
@@ -57,7 +59,7 @@ def descend(
                 sums[1].add_(model.gradient * model.gradient)
             if added is not None:
                 model.gradient.add_(added)
-            fused()(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum, decay)
+            apply(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum, decay)
     if each:  # of examples that are as many in each row; row by row, so that a matrix gives the bits of single models
         squares = torch.stack([row.mean() for row in squares]) if anchor.dim() > 1 else squares.mean()
     noise = None if sums is None else noise_of(*sums, job.steps)
@@ -147,10 +149,20 @@ def step(
             w[row].sub_(velocity[row], alpha=rate)
 
 
-@cache
+COMPILING = threading.Lock()
+"""Held by whoever silences warnings for a moment: the filters are those of the whole process, and two threads that each
+put back what they found would leave it silent for good."""
+
+
 def fused() -> Callable[..., None]:
     """The operators of `step` in one call: two workers that took turns with Python's lock for each of them would be
     slower together than one alone. Where torch cannot do that any more, `step` itself."""
+    with COMPILING:
+        return _scripted()
+
+
+@cache
+def _scripted() -> Callable[..., None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecated
