@@ -166,7 +166,9 @@ def test_a_reason_is_told_once_whoever_else_fails_for_it(tmp_path, monkeypatch):
         heteroselect.compare("cifar10", ["fedavg", "oort"], seeds=[1, 2], settings={"data.dir": str(tmp_path)})
     first, *others = [text for text in said if "seed" in text]
     assert first.startswith("fedavg, seed 1 (1 of 4): The data set cifar10 is not in")
-    assert [text.partition(": ")[2] for text in others] == 3 * ["not run, for the same reason."]
+    assert [text.partition(": ")[2] for text in others] == 3 * [
+        "stopped, for the same reason as fedavg, seed 1 (1 of 4)."
+    ]
 
 
 def test_a_study_from_tables_with_claims_and_ones_own_data(tmp_path):

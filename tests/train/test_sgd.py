@@ -181,6 +181,17 @@ def test_centred_gradients_do_not_change_the_sum_of_any_units_weights() -> None:
             assert change.flatten(1).sum(1).abs().max() < 1e-6
 
 
+def test_units_with_one_input_are_trained_as_ever() -> None:
+    """The mean of a single value is that value: nothing would be left of it."""
+    model = FlatModel(nn.Linear(1, 2, bias=False))
+    model.vector.zero_()
+    batches = lambda: (torch.tensor([[3.0]]), torch.zeros(1))  # noqa: E731
+    SGD(momentum=0.0, clip=0.0, centre=True).run(model, Job(lambda out, _: out.sum(), batches, [0.5], 1))
+    assert model.vector.tolist() == [-1.5, -1.5]
+    arrived = np.array([1, 2], np.float32)
+    assert SGD(centre=True).confined(arrived, model.layout.tensors).tolist() == [1, 2]
+
+
 def test_weight_decay_leaves_the_sums_of_centred_steps_alone() -> None:
     model = FlatModel(nn.Linear(2, 1, bias=False))
     model.vector.copy_(torch.tensor([3.0, 1.0]))

@@ -41,7 +41,7 @@ def play(
 ) -> dict[str, str]:
     """Run all cells, or as many as can be started in so many minutes; returns the rows of those that failed, and why.
     Ctrl-C stops all of them, after the run in hand was closed."""
-    failed, began, rounds = dict[str, str](), time.monotonic(), 0
+    failed, told, began, rounds = dict[str, str](), dict[str, str](), time.monotonic(), 0
     for number, cell in enumerate(cells, 1):
         name, before = f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})", cell.done
         show(name, rounds)
@@ -52,8 +52,8 @@ def play(
             status = grids.play_cell(cell, threads=threads, watch=advance, warn=warn)
         except Exception as error:  # whatever it is: the others are run all the same
             why = f"{'' if isinstance(error, HeteroSelectError) else type(error).__name__ + ': '}{error}"
-            warn(f"{name}: {'not run, for the same reason.' if why in failed.values() else why}")
-            failed[cell.method] = why
+            warn(f"{name}: {f'stopped, for the same reason as {told[why]}.' if why in told else why}")
+            failed[cell.method], told[why] = why, told.get(why, name)
             continue
         if status == "interrupted":
             raise KeyboardInterrupt

@@ -20,7 +20,7 @@ from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.files import parse_toml, read_toml
 from heteroselect.method import Method
 from heteroselect.settings import own
-from heteroselect.settings.method import changed
+from heteroselect.settings.method import changed, completed
 from heteroselect.settings.schema import VERSION, Config, PaperRow, allowed, find
 
 
@@ -84,6 +84,9 @@ def load(
     if digest is not None and file is not None:
         own.refuse_changed(file, str(digest))
     _name_again(theirs, mine)
+    if same and theirs:  # what there has been since then is as it was in effect, not as the method has it now
+        theirs = flatten(completed(nested(theirs)))
+        theirs.pop("name", None)
     chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
     more = {} if compared else more
     over = method is not None and not same

@@ -69,21 +69,22 @@ def descend(
 
 
 def weights_of(model: Trainable) -> list[Tensor]:
-    """The gradients of all parameters of two or more dimensions, of each row where there are rows: views, as matrices
-    with one row per unit (the first dimension, in whatever order the rest lies in memory)."""
+    """The gradients of all parameters of two or more dimensions with more than one value per unit, of each row where
+    there are rows: views, as matrices with one row per unit (the first dimension, in whatever order the rest lies in
+    memory)."""
     found, end = [], 0
     for parameter in model.module.parameters():
         if parameter.requires_grad:
             start, end = end, end + parameter.numel()
-            if parameter.dim() > 1:
+            if parameter.dim() > 1 and parameter.numel() > len(parameter):  # a single value is its own mean
                 rows = model.gradient.view(-1, model.gradient.shape[-1])[:, start:end]
                 found += [row.view(len(parameter), -1) for row in rows]
     return found
 
 
 def centred(gradients: list[Tensor]) -> None:
-    """G ← G − mean of each of its rows, in place. What enters a unit after ReLUs is positive, so that along the mean of
-    its inputs the loss is far steeper than across it, and that one direction bounds the rate of all others."""
+    """G ← G − mean of each of its rows, in place. What enters a unit after ReLUs is not negative: along the mean
+    of its inputs the loss is far steeper than across it, and that one direction bounds the rate of all others."""
     for gradient in gradients:
         gradient.sub_(gradient.mean(1, True))
 

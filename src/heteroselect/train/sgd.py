@@ -24,8 +24,10 @@ class SGD(Local):
     """H steps on F_k(y) + μ/2·‖y − w‖² + ν/2·‖y‖². The clip bounds the gradient of all three.
 
     With `centre` this gradient loses, for each unit of each layer, its mean over the unit's inputs, before it is
-    clipped: no step changes the sum of a unit's weights. Biases are left alone. The server does the same with what
-    arrives: along these sums the loss is steepest, and no client would correct what the error of a coder does to them.
+    clipped: no step changes the sum of a unit's weights. Biases are left alone, and so are units with one input. (The
+    first dimension of a weight is taken for its units; of an embedding these are its symbols.) The server does the same
+    with what arrives: along these sums the loss is steepest, and no client would correct what the error of a coder does
+    to them.
     """
 
     kind: ClassVar[str] = "sgd"
@@ -55,7 +57,7 @@ class SGD(Local):
         if not self.centre:
             return aggregate
         found = aggregate.copy()
-        for tensor in tensors:
+        for tensor in [one for one in tensors if len(one) > one.rows]:  # a single value is its own mean
             rows = found[tensor.slice].reshape(tensor.rows, -1)
             rows -= rows.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
         return found

@@ -1,14 +1,18 @@
-"""An idea that lost, kept so that it can be tried again: less noise by shrinking singular values at the server.
+"""Two ideas that lost, kept so that they can be tried again.
 
-The noise of an unbiased coder is white, and most of the energy of a cohort's mean update is of low rank. So singular
-values of what came so far were shrunk as is best for white noise whose level the median tells (Gavish, Donoho, "Optimal
-shrinkage of singular values", IEEE Trans. Information Theory 2017), and the round took the change of that. The error of
-a round's mean became smaller, and learning slower: presumably what lies below the noise in single rounds takes accuracy
-further. For AlexNet only, whose shapes are written down here.
+Less noise by smaller singular values: the noise of an unbiased coder is white, and most of the energy of a mean update
+is of low rank. So singular values of what came so far were shrunk as is best for white noise whose level the median
+tells (Gavish, Donoho, "Optimal shrinkage of singular values", IEEE Trans. Information Theory 2017), and the round took
+the change of that. The error of a round's mean became smaller, and learning slower: perhaps what lies below the noise
+in single rounds takes accuracy further. For AlexNet only, whose shapes are written down here.
 
-    heteroselect run cifar10-lean --set method.server.kind=studies/denoised.py:Denoised --set method.train.centre=false
+Gradients that are centred at the clients alone: the coder's noise moves the sums of weights, and nobody corrects them.
+
+    heteroselect run cifar10-lean --set method.server.kind=studies/lost.py:Denoised --set method.train.centre=false
+    heteroselect run cifar10-lean --set method.train.kind=studies/lost.py:CentredAtClients
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,8 +21,10 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
+from heteroselect.flat import Span
 from heteroselect.part import setting
 from heteroselect.state import Kept
+from heteroselect.train import SGD
 
 Values = NDArray[np.float32]
 
@@ -49,6 +55,14 @@ class Denoised:
         return model - np.float32(self.momentum) * momentum
 
 
+@dataclass(frozen=True)
+class CentredAtClients(SGD):
+    """SGD with `centre` whose server takes the mean as it arrives."""
+
+    def confined(self, aggregate: Values, tensors: Sequence[Span]) -> Values:
+        return aggregate
+
+
 def denoised(vector: Values) -> Values:
     """With each layer's weights shrunk; biases and the last layer stay as they are."""
     found, start = vector.copy(), 0
@@ -68,9 +82,10 @@ def shrunk(matrix: Values) -> Values:
     beta = rows / columns
     squares, left = np.linalg.eigh(matrix.astype(np.float64) @ matrix.T.astype(np.float64))
     level = np.median(squares) / _median(beta)
-    y = np.maximum(squares, 0) / level if level > 0 else np.full(rows, np.inf)  # squared
+    if level <= 0:
+        return matrix.copy()
+    y = np.maximum(squares, 0) / level  # squared
     kept = np.where(y > (1 + beta**0.5) ** 2, np.sqrt(np.maximum((y - beta - 1) ** 2 - 4 * beta, 0)) / y, 0)
-    kept = kept if level > 0 else np.ones(rows)
     smaller: Values = ((left * kept) @ (left.T @ matrix)).astype(np.float32)
     return smaller
 
