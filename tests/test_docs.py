@@ -87,7 +87,6 @@ def test_heteroselect2_is_what_its_page_says():
     kinds = [part.kind for part in (select, method.allocate, method.work, method.compress, method.weigh, method.server)]
     assert kinds == ["balanced", "deadline", "device", "ternary", "uniform", "look-ahead"]
     assert (select.speed, select.norm, select.age, train.momentum, rate.horizon) == (1, 0, 0, 0, None)
-    assert train.centre
     assert (method.average.kind, method.down.kind, method.score.kind) == ("exponential", "model", "none")
 
 

@@ -51,11 +51,11 @@ def test_layout_names_every_parameter_and_every_layer() -> None:
     assert layout.size == 1 + 10 + 4 + 27
     assert layout.parameters == (
         Span("scale", 0, 1),
-        Span("conv.weight", 1, 9, rows=2),
+        Span("conv.weight", 1, 9),
         Span("conv.bias", 9, 11),
         Span("norm.weight", 11, 13),
         Span("norm.bias", 13, 15),
-        Span("head.out.weight", 15, 39, rows=3),
+        Span("head.out.weight", 15, 39),
         Span("head.out.bias", 39, 42),
     )
     assert layout.layers == (Span("", 0, 1), Span("conv", 1, 11), Span("norm", 11, 15), Span("head.out", 15, 42))

@@ -17,13 +17,11 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Span:
-    """A named stretch of the flat vector: one parameter, or one layer. A parameter of two or more dimensions has a row
-    for each unit: `rows` is the length of its first dimension."""
+    """A named stretch of the flat vector: one parameter, or one layer."""
 
     name: str
     start: int
     stop: int
-    rows: int = 1
 
     @property
     def slice(self) -> slice:
@@ -165,7 +163,7 @@ def _layout(trained: list[tuple[str, nn.Parameter]]) -> Layout:
     end = 0
     for name, parameter in trained:
         start, end = end, end + parameter.numel()
-        parameters.append(Span(name, start, end, len(parameter) if parameter.dim() > 1 else 1))
+        parameters.append(Span(name, start, end))
         owner = name.rpartition(".")[0]
         if layers and layers[-1].name == owner:
             layers[-1] = Span(owner, layers[-1].start, end)

@@ -28,7 +28,7 @@ from heteroselect.stages.conclude import conclude
 from heteroselect.stages.observe import ask_losses, wait_for_clients
 from heteroselect.state import Kept
 from heteroselect.streams import Streams
-from heteroselect.train import Confined, Turn, TwoSided
+from heteroselect.train import Turn, TwoSided
 from heteroselect.world import Environment
 
 
@@ -174,8 +174,6 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
             rng, tensors = this.streams.numpy("guide", round=this.number), this.clients.layout.tensors
             before, vector = server.of("compress"), model.vector.numpy()
             state["compress"], mean = method.compress.complete(before, mean, vector, tensors, rng)
-        if isinstance(method.train, Confined):
-            mean = method.train.confined(mean, this.clients.layout.tensors)
         state["server"], step = method.server.step(server.of("server"), mean)
         if isinstance(method.train, TwoSided):
             turn = Turn(method.rate.eta(this.moment), method.train.steps, len(places), len(seen.population))

@@ -432,13 +432,14 @@ def test_a_run_that_is_older_than_a_setting_or_a_role_can_be_resumed(tmp_path: P
 
 
 def test_a_setting_that_a_method_has_got_since_does_not_change_its_earlier_runs(tmp_path: Path) -> None:
-    """heteroselect2 centres gradients now. A run that began without goes on without, and so does its config.toml."""
-    settings = {"seed": 1, "rounds": 3, "clients": 6, "selected": 3, "method.train.centre": False}
+    """heteroselect2 has weight decay. Had a run begun before there was any, it would go on without, and so would its
+    config.toml."""
+    settings = {"seed": 1, "rounds": 3, "clients": 6, "selected": 3, "method.train.decay": 0.0}
     first = heteroselect.run("mnist", method="heteroselect2", settings=settings, out=tmp_path / "a")
     path = tmp_path / "a" / "config.toml"
-    path.write_text(path.read_text().replace("\ncentre = false", ""))
-    assert "centre" not in path.read_text()
+    path.write_text(path.read_text().replace("\ndecay = 0.0\n", "\n"))
+    assert "decay" not in path.read_text()
     assert heteroselect.resume(tmp_path / "a").model_sha256 == first.model_sha256
     assert heteroselect.run(path).model_sha256 == first.model_sha256
-    centred = heteroselect.run("mnist", method="heteroselect2", settings={**settings, "method.train.centre": True})
-    assert centred.model_sha256 != first.model_sha256, "it makes a difference here"
+    now = heteroselect.run("mnist", method="heteroselect2", settings={**settings, "method.train.decay": 0.0005})
+    assert now.model_sha256 != first.model_sha256, "it makes a difference here"

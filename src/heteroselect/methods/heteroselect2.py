@@ -3,8 +3,8 @@
 Who: a draw spread over what clients sent last, with chances as the speed of their devices (`balanced`). How much: as many
 bits as let everybody finish together (`deadline`), by a coder that is unbiased below one bit (`ternary`). How
 much does it count: the same for each. Clients take as many steps as fit, from where the server's momentum leads, with
-centred gradients and some weight decay against the random walk of the coder's noise; the rate falls as a cosine; shown
-is an average of the server's models.
+some weight decay against the random walk of the coder's noise; the rate falls as a cosine; shown is an average of the
+server's models.
 docs/beyond.md has the equations of the parts, what is proved, what was tried, and when not to use them.
 
 Devices that are faster count more, because they are drawn more often and each update counts the same. Where speed hangs
@@ -26,13 +26,13 @@ ENTRY = Entry(
         allocate=Deadline(average=0.2),
         rate=CosineRate(start=0.2),
         work=DeviceSteps(),
-        train=SGD(steps=23, momentum=0.0, decay=0.0005, centre=True),
+        train=SGD(steps=23, momentum=0.0, decay=0.0005),
         compress=Ternary(),
         weigh=Equal(),
         server=LookAhead(0.8),
         average=ExponentialAverage(),
     ),
-    summary="a balanced draw of fast devices, bits by deadline, centred gradients and an averaged model (our own)",
+    summary="a balanced draw of fast devices, bits by deadline, weight decay and an averaged model (our own)",
     paper="our own; after DRIVE (Vargaftik et al., NeurIPS 2021), FedACG (Kim et al., CVPR 2024) and the local pivotal method (Grafström et al., Biometrics 2012)",
     year=2026,
     # the network of the recipe, and a clock that reads payloads: the paper's counts 32 bits per value, which are not sent

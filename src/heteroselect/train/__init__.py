@@ -7,13 +7,12 @@ from heteroselect.train.rate import CosineRate, ScoreRate, SharedRate
 from heteroselect.train.reach import reach
 from heteroselect.train.scaffold import Scaffold
 from heteroselect.train.sgd import SGD
-from heteroselect.train.solver import Confined, Job, Remembering, Trainable, Trained, Turn, TwoSided
+from heteroselect.train.solver import Job, Remembering, Trainable, Trained, Turn, TwoSided
 from heteroselect.train.work import DeviceSteps, EqualSteps
 
 __all__ = [
     "SGD",
     "Calibrated",
-    "Confined",
     "CosineRate",
     "DeviceSteps",
     "EqualSteps",

@@ -45,7 +45,6 @@ def descend(
     each = partial(_singly, per_example(job.loss)) if job.examples else None
     sums = (torch.zeros_like(anchor), torch.zeros_like(anchor)) if job.noise else None
     matrices, apply = weights_of(model) if centre else [], fused()
-    later = 0.0 if matrices else decay
     model.module.train()
     for _ in range(job.steps):
         x, y = job.batches()
@@ -53,15 +52,13 @@ def descend(
         with torch.no_grad():
             single = each(model, y) if each else value
             total, squares = total + value, squares + single * single
+            centred(matrices)
             if sums is not None:
                 sums[0].add_(model.gradient)
                 sums[1].add_(model.gradient * model.gradient)
             if added is not None:
                 model.gradient.add_(added)
-            if matrices:  # the pull to zero has a mean, too
-                model.gradient.add_(model.vector, alpha=decay)
-                centred(matrices)
-            apply(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum, later)
+            apply(model.vector, model.gradient, anchor, velocity, rates, proximal, clip, momentum, decay)
     if each:  # of examples that are as many in each row; row by row, so that a matrix gives the bits of single models
         squares = torch.stack([row.mean() for row in squares]) if anchor.dim() > 1 else squares.mean()
     noise = None if sums is None else noise_of(*sums, job.steps)

@@ -14,7 +14,7 @@ from heteroselect.state import Kept
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from heteroselect.flat import Loss, Span
+    from heteroselect.flat import Loss
 
     Batch = tuple[Tensor, Tensor]
 
@@ -98,15 +98,6 @@ class Turn:
     steps: int
     used: int
     clients: int
-
-
-@runtime_checkable
-class Confined(Protocol):
-    """A solver whose updates may all lie in a subspace. What an aggregate has outside of it came from the error of a
-    coder or from noise, and the server takes it away."""
-
-    def confined(self, aggregate: Values, tensors: "Sequence[Span]") -> Values:
-        """The aggregate without that; `tensors` are where the weights of two or more dimensions are."""
 
 
 @runtime_checkable
