@@ -82,11 +82,13 @@ def test_heteroselect2_is_what_its_page_says():
         f"π_k = clip(c·s_k, {select.floor}·m/K, 1) with Σπ_k = m",
         f"η_t = η₀({final} + {1 - final}·(1 + cos(π(t − 1)/T))/2)",
         f"with the least D at which their mean can be {method.allocate.average}:",
+        f"a_k ∝ 1/({method.weigh.spread:g} + V(θ_k))",
     ):
         assert said in page, said
     kinds = [part.kind for part in (select, method.allocate, method.work, method.compress, method.weigh, method.server)]
-    assert kinds == ["balanced", "deadline", "device", "ternary", "uniform", "look-ahead"]
+    assert kinds == ["balanced", "deadline", "device", "ternary", "variance", "look-ahead"]
     assert (select.speed, select.norm, select.age, train.momentum, rate.horizon) == (1, 0, 0, 0, None)
+    assert method.compress.spread == "energy"
     assert (method.average.kind, method.down.kind, method.score.kind) == ("exponential", "model", "none")
 
 

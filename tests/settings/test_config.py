@@ -242,6 +242,6 @@ def test_what_a_method_says_of_the_run_is_said_and_left_out_where_runs_are_compa
     assert not any("dropout" in one for one in asked.brought)
     beside = load("cifar10", method="heteroselect2", compared=True)
     assert (beside.config.model.dropout, beside.config.world.charge) == (0.5, "paper")
-    same = load("cifar10", method="heteroselect2", changes={"rounds": 88}).config
+    same = load("cifar10", method="heteroselect2", changes={"rounds": 84}).config
     lean = load("cifar10-lean").config
     assert same.model_copy(update={"paper": ()}) == lean.model_copy(update={"paper": ()})

@@ -1,17 +1,17 @@
 """HeteRo-Select 2: the paper's three questions, answered by parts that each rest on a statement that holds (our own).
 
 Who: a draw spread over what clients sent last, with chances as the speed of their devices (`balanced`). How much: as many
-bits as let everybody finish together (`deadline`), by a coder that is unbiased below one bit (`ternary`). How
-much does it count: the same for each. Clients take as many steps as fit, from where the server's momentum leads, with
+bits as let everybody finish together (`deadline`), where the update has its energy, by a coder that is unbiased below one
+bit (`ternary`). How much does it count: less, the more noise its few bits have (`variance`). Clients take as many steps as fit, from where the server's momentum leads, with
 some weight decay against the random walk of the coder's noise; the rate falls as a cosine; shown is an average of the
 server's models.
 docs/beyond.md has the equations of the parts, what is proved, what was tried, and when not to use them.
 
-Devices that are faster count more, because they are drawn more often and each update counts the same. Where speed hangs
-together with data, set `method.weigh.kind=share`, which takes this out again, at the price of uneven weights.
+Devices that are faster count more, because they are drawn more often, and so do faster links. Where these hang together
+with data, set `method.weigh.kind=share`, which takes both out again, at the price of more noise.
 """
 
-from heteroselect.aggregate import Equal, ExponentialAverage, LookAhead
+from heteroselect.aggregate import ByVariance, ExponentialAverage, LookAhead
 from heteroselect.allocate import Deadline
 from heteroselect.compress import Ternary
 from heteroselect.method import Method
@@ -27,12 +27,12 @@ ENTRY = Entry(
         rate=CosineRate(start=0.2),
         work=DeviceSteps(),
         train=SGD(steps=23, momentum=0.0, decay=0.0005),
-        compress=Ternary(),
-        weigh=Equal(),
+        compress=Ternary(spread="energy"),
+        weigh=ByVariance(),
         server=LookAhead(0.8),
         average=ExponentialAverage(),
     ),
-    summary="a balanced draw of fast devices, bits by deadline, weight decay and an averaged model (our own)",
+    summary="a balanced draw of fast devices, bits by deadline, weights by variance and an averaged model (our own)",
     paper="our own; after DRIVE (Vargaftik et al., NeurIPS 2021), FedACG (Kim et al., CVPR 2024) and the local pivotal method (Grafström et al., Biometrics 2012)",
     year=2026,
     # the network of the recipe, and a clock that reads payloads: the paper's counts 32 bits per value, which are not sent
