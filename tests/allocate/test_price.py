@@ -115,7 +115,11 @@ def test_a_general_solver_finds_nothing_better(seed):
         method="SLSQP",
         options={"maxiter": 500, "ftol": 1e-10},
     )
-    assert cost(found, working, sending, price, each) == pytest.approx(solved.fun, rel=1e-6)
+    # what its plan costs in the seconds that it really takes: the solver oversteps its constraints a little
+    best = cost(solved.x[:-1], working, sending, price, each)
+    mine = cost(found, working, sending, price, each)
+    assert mine <= best * (1 + 1e-9)
+    assert mine == pytest.approx(best, rel=1e-4)
     assert_allclose(found, solved.x[:-1], rtol=1e-2)
     assert seconds == pytest.approx(solved.x[-1], rel=1e-3)
 

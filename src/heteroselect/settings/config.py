@@ -84,9 +84,11 @@ def load(
     if digest is not None and file is not None:
         own.refuse_changed(file, str(digest))
     _name_again(theirs, mine)
-    if same and theirs:  # what there has been since then is as it was in effect, not as the method has it now
-        theirs = flatten(completed(nested(theirs)))
-        theirs.pop("name", None)
+    roles = nested(theirs) if same else {}
+    if roles and all(isinstance(one, Mapping) and "kind" in one for one in roles.values()):
+        # what there has been since then is as it was in effect, not as the method has it now
+        theirs = flatten(completed(roles))
+        del theirs["name"]
     chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
     more = {} if compared else more
     over = method is not None and not same
