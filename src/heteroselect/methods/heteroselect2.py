@@ -2,9 +2,9 @@
 
 Who: a draw spread over what clients sent last, with chances as the speed of their devices (`balanced`). How much: as many
 bits as let everybody finish together (`deadline`), where the update has its energy, by a coder that is unbiased below one
-bit (`ternary`). How much does it count: less, the more noise its few bits have (`variance`). Clients take as many steps as fit, from where the server's momentum leads, with
-some weight decay against the random walk of the coder's noise; the rate falls as a cosine; shown is an average of the
-server's models.
+bit (`ternary`). How much does it count: less, the more noise its few bits have (`variance`). Clients take as many steps
+as fit, from where the server's momentum leads, with some weight decay against the random walk of the coder's noise; the
+rate falls as a cosine; shown is an average of the server's models.
 docs/beyond.md has the equations of the parts, what is proved, what was tried, and when not to use them.
 
 Devices that are faster count more, because they are drawn more often, and so do faster links. Where these hang together
