@@ -75,6 +75,25 @@ def test_every_task_starts_from_the_weights_it_was_sent():
     assert weights.sha256() == before
 
 
+def test_whoever_takes_the_most_steps_begins_and_answers_stay_in_their_order(monkeypatch):
+    begun = []
+    train = Client.train
+
+    def noted(self, order, *more):
+        begun.append(order.steps)
+        return train(self, order, *more)
+
+    monkeypatch.setattr(Client, "train", noted)
+    with simulator(threads=1) as engine:
+        weights = FlatModel(nn.Linear(3, 2)).weights()
+        wanted = [orders(k, steps=steps)[0] for k, steps in ((3, 2), (0, 9), (4, 5), (1, 9))]
+        uploads = engine.train(weights, wanted, {})
+        singly = [engine.train(weights, [order], {})[0] for order in wanted]
+    assert begun[:4] == [9, 9, 5, 2]
+    assert [upload.payload for upload in uploads] == [upload.payload for upload in singly]
+    assert [upload.client for upload in uploads] == [3, 0, 4, 1]
+
+
 def test_what_is_kept_is_that_of_the_last_training():
     """A round that is computed again takes the place of the one before."""
     with simulator() as engine, simulator() as other:
