@@ -1,6 +1,7 @@
-"""Draws docs/results/frontier.svg from studies/results.json: what each method takes to 70 % on CIFAR-10, in seconds and
-in megabytes. A point is a run. Ours are by the clock of real payloads; what a paper says of itself or of a rival stands
-as a hollow point, by its own clock and its own count of values. `make results` runs it.
+"""Draws docs/results/frontier.svg and parts.svg from studies/results.json: what each method takes to 70 % on CIFAR-10,
+and each part of ours to 60 %, in seconds and in megabytes. A point is a run. Ours are by the clock of real payloads;
+what a paper says of itself or of a rival stands as a hollow point, by its own clock and its own count of values. `make
+results` runs it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,11 @@ from results_page import ROOT, read
 
 from heteroselect.report.style import GRID, INK, PAPER, QUIET, look
 
-STUDIES = {"table1": "Table I's methods", "beyond": "heteroselect2 and its steps"}
+PICTURES = {
+    "frontier": {"table1": "Table I's methods", "beyond": "heteroselect2"},
+    "parts": {"parts": "heteroselect2, its parts and rivals"},
+}
+"""Of each picture the studies that are in it, and what their points are called."""
 PLACES = [(x, sign * y) for y in (3, 9, 18, 28, 38, 48) for sign in (1, -1) for x in (6, -6)]
 """Where the name of a point may stand, in points away from it, the nearest first."""
 TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)
@@ -38,7 +43,7 @@ class Point:
     said: bool = False
 
 
-def points(runs: Sequence[Row]) -> Iterator[Point]:
+def points(runs: Sequence[Row], groups: Mapping[str, str] = PICTURES["frontier"]) -> Iterator[Point]:
     """Of the runs that arrived, and of the papers beside them, each once."""
     told = set()
     for run in runs:
@@ -49,7 +54,7 @@ def points(runs: Sequence[Row]) -> Iterator[Point]:
                 yield Point(one["source"], "said in papers, values only", *took, said=True)
         seconds, sent = run["seconds_to_target_by_clock"].get("uplink"), run["wire_megabytes_to_target"]
         if seconds is not None and sent is not None:
-            yield Point(run["row"], STUDIES[run["study"]], seconds, sent)
+            yield Point(run["row"], groups[run["study"]], seconds, sent)
 
 
 def drawn(found: Sequence[Point], target: str) -> Figure:
@@ -109,16 +114,17 @@ def label(panel: Axes, found: Sequence[Point], renderer: RendererAgg) -> None:
 
 
 def main() -> None:
-    runs = [run for run in read("results").get("runs", []) if run["study"] in STUDIES]
-    found = list(points(runs))
-    if not found:
-        print("frontier: no run on CIFAR-10 has finished; it is left out.")
-        return
-    with rc_context(STYLE):
-        figure = drawn(found, f"{100 * runs[0]['target']:.0f} %")
-        path = ROOT / "docs" / "results" / "frontier.svg"
-        figure.savefig(path, metadata={"Date": None})
-    print(path)
+    for name, groups in PICTURES.items():
+        runs = [run for run in read("results").get("runs", []) if run["study"] in groups]
+        found = list(points(runs, groups))
+        if not found:
+            print(f"{name}: no run has finished; it is left out.")
+            continue
+        with rc_context(STYLE):
+            figure = drawn(found, f"{100 * runs[0]['target']:.0f} %")
+            path = ROOT / "docs" / "results" / f"{name}.svg"
+            figure.savefig(path, metadata={"Date": None})
+        print(path)
 
 
 if __name__ == "__main__":
