@@ -219,15 +219,16 @@ def beside_the_paper(rows: Mapping[str, Sequence[Row]]) -> str:
              for clock in ("uplink", "everything")]  # fmt: skip
     less = theirs["wire_megabytes_to_target"] / ours["wire_megabytes_to_target"]
     return (
-        f"\nBeside the paper's method as its authors ran it, `{OURS}` sends {_part(less)} of the bytes up and "
-        f"takes {_part(times[0])} of the seconds; {_part(times[1])} of the seconds where downloads and scoring are "
-        "charged, too.\n"
+        f"\nWith seed {seeds[0]}, beside the paper's method as its authors ran it, `{OURS}` sends {_part(less)} of the "
+        f"bytes up and takes {_part(times[0])} of the seconds; {_part(times[1])} of the seconds where downloads and "
+        "scoring are charged, too. It also trains the network without dropout, from Kaiming's initial weights, with "
+        "other steps and another rate; [studies/parts.toml](studies/parts.toml) asks what each part earns.\n"
     )
 
 
 def _part(times: float) -> str:
-    """One part of so many, to the nearest whole number."""
-    return f"1/{round(times)}"
+    """One part of so many, to the nearest whole number, or to a tenth below 20."""
+    return f"1/{times:.0f}" if times >= 20 else f"1/{times:.1f}"
 
 
 def first_table(title: str, target: str, rows: Mapping[str, Sequence[Row]]) -> str:
@@ -400,6 +401,8 @@ def restrict(rows: Mapping[str, Sequence[Row]], heads: list[str], lines: Sequenc
         found = [arrivals(runs, key) for runs in rows.values()]
         limit = horizon(found)
         if limit is not None and not all(one.whole for one in found):
+            if all(one.restricted(limit) == limit for one in found):
+                continue  # it would say nothing
             heads.append(f"{name}, mean restricted to {number(limit)}")
             for line, one in zip(lines, found, strict=True):
                 line.append(number(one.restricted(limit)))
