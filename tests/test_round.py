@@ -32,7 +32,7 @@ from heteroselect.settings.config import load
 from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.pool import Pool
 from heteroselect.streams import Streams
-from heteroselect.train import SGD, CosineRate, DeviceSteps
+from heteroselect.train import SGD, CosineRate, DeviceSteps, EqualSteps
 from heteroselect.world import (
     Availability,
     DrawnWorld,
@@ -667,6 +667,16 @@ def test_a_rate_may_go_by_the_simulated_second_at_which_the_round_begins():
     played, engine = play(server=begin(now=100.0), rate=CosineRate(0.2, horizon=300.0, final=0.0))
     assert [order.rate for order in engine.orders] == pytest.approx([0.15] * 3)
     assert played.record.learning_rate == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("work", [EqualSteps, DeviceSteps])
+def test_a_round_at_half_the_rate_may_have_twice_the_steps(work):
+    """Half of the horizon has passed, and the clock counts what was ordered."""
+    parts = {"rate": CosineRate(0.2, horizon=200.0, final=0.0), "server": begin(now=100.0)}
+    plain, longer = (play(work=work(growth), **parts) for growth in (0.0, 1.0))
+    before, after = ([order.steps for order in engine.orders] for _, engine in (plain, longer))
+    assert after == pytest.approx([2 * steps for steps in before], abs=1)
+    assert longer[0].record.seconds > 1.9 * plain[0].record.seconds
 
 
 def test_two_passes_enter_the_time_budget():

@@ -98,7 +98,7 @@ def select_and_allocate(this: Round, seen: Seen) -> Plan:
         cohort = checked(method.select.select(scores.total, here), scores.ids)
     ids, score = cohort.ids, scores.total[np.searchsorted(scores.ids, cohort.ids)]
     mine, conditions = population.only(ids), seen.conditions.only(ids)
-    steps = method.work.of(method.train.steps, conditions.step_seconds)
+    steps = method.work.of(this.steps, conditions.step_seconds)
     conditions = replace(conditions, own_passes=(method.passes * steps).astype(np.float64))
     here = replace(here, ids=ids, population=mine, conditions=conditions, state=server.of("allocate"))
     with naming("allocate"):
@@ -176,7 +176,7 @@ def aggregate(this: Round, seen: Seen, plan: Plan, answers: Answers) -> Result:
             state["compress"], mean = method.compress.complete(before, mean, vector, tensors, rng)
         state["server"], step = method.server.step(server.of("server"), mean)
         if isinstance(method.train, TwoSided):
-            turn = Turn(method.rate.eta(this.moment), method.train.steps, len(places), len(seen.population))
+            turn = Turn(method.rate.eta(this.moment), this.steps, len(places), len(seen.population))
             state["train"], more = method.train.follow(server.of("train"), mean, turn)
             step = step if more is None else step + more
     state["down"], step = send_down(this, answers.fetched, step)

@@ -5,6 +5,7 @@ import pytest
 
 from heteroselect.moment import Moment
 from heteroselect.train import CosineRate, DeviceSteps, ScoreRate, SharedRate
+from heteroselect.train.work import longer
 
 SCORES = np.array([0.0, 0.5, 1.0])
 
@@ -39,6 +40,23 @@ def test_a_score_scales_the_rate_up_to_the_cap():
 )
 def test_steps_of_devices(seconds, steps):
     assert DeviceSteps().of(50, np.array(seconds)).tolist() == steps
+
+
+@pytest.mark.parametrize(
+    ("growth", "rate", "steps"),
+    [
+        (0, 0.01, 10),
+        (1, 0.2, 10),
+        (1, 0.1, 20),
+        (2, 0.1, 40),
+        (0.5, 0.05, 20),
+        (1, 0.4, 10),
+        (1, 0.001, 200),
+        (2, 0.0, 200),
+    ],
+)
+def test_rounds_become_longer_as_the_rate_falls(growth, rate, steps):
+    assert longer(10, growth, 0.2, rate) == steps
 
 
 @pytest.mark.parametrize(

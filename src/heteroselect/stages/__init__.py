@@ -23,6 +23,7 @@ from heteroselect.score import Scores
 from heteroselect.server import Clients, Server
 from heteroselect.state import Kept
 from heteroselect.streams import Streams
+from heteroselect.train.work import longer
 from heteroselect.world import Environment, Event
 from heteroselect.world.ledger import Calibrated
 
@@ -44,6 +45,13 @@ class Round:
     @property
     def number(self) -> int:
         return self.moment.round
+
+    @property
+    def steps(self) -> int:
+        """H of this round: that of the solver, and more where rounds become longer as the rate falls."""
+        method, first = self.method, replace(self.moment, round=1, now=0.0)
+        start = getattr(method.rate, "start", None) or method.rate.eta(first)
+        return longer(method.train.steps, getattr(method.work, "growth", 0.0), start, method.rate.eta(self.moment))
 
     @cached_property
     def hostile(self) -> NDArray[np.bool_]:

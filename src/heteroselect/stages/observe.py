@@ -35,7 +35,7 @@ def conditions_at(this: Round, now: float, losses: Callable[[], Reals]) -> Condi
     refuse_bad_conditions(found, clients)
     return replace(
         found,
-        passes=method.passes * method.train.steps,
+        passes=method.passes * this.steps,
         size=this.clients.layout.size,
         real_bits=None if environment.clock.charge == "paper" else method.values.bits,
         budget_seconds=environment.budget_seconds,
