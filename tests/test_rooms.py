@@ -166,15 +166,30 @@ def _python(*words: str) -> str:
 
 EVERYTHING = """
 import importlib, pathlib, sys
+from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.util import find_spec
 source = pathlib.Path(sys.argv[1])
+
+class Bare(SourceFileLoader):  # as -OO would have it, which would compile all of PyTorch as well
+    def get_code(self, name):
+        path = self.get_filename(name)
+        return compile(self.get_data(path), path, "exec", dont_inherit=True, optimize=2)
+
+def hook(path):
+    if not pathlib.Path(path).is_relative_to(source.parent):
+        raise ImportError
+    return FileFinder(path, (Bare, [".py"]))
+
+sys.path_hooks.insert(0, hook)
+sys.path.insert(0, str(source.parent))
+sys.path_importer_cache.clear()
 count = 0
 for path in sorted(source.rglob("*.py")):
     parts = path.relative_to(source.parent).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     if parts[-1] == "__main__" or (parts[1] == "flower" and find_spec("flwr") is None):
         continue
-    importlib.import_module(name)
+    assert importlib.import_module(name).__doc__ is None, name
     count += 1
 print(count)
 """
@@ -182,7 +197,7 @@ print(count)
 
 @pytest.mark.slow
 def test_every_module_can_be_imported_without_docstrings_and_asserts():
-    assert int(_python("-OO", "-W", "ignore", "-c", EVERYTHING, str(SOURCE))) > 100
+    assert int(_python("-W", "ignore", "-c", EVERYTHING, str(SOURCE))) > 100
 
 
 @pytest.mark.slow
