@@ -97,8 +97,8 @@ def sent(cohort: Cohort, name: str, x: float, client: int) -> tuple[Values, int]
 
 
 def in_turn(cohort: Cohort, x: float, client: int) -> tuple[Values, int]:
-    """Errors that are correlated over the cohort: by a seed that all share, every block is sent by exactly one half of
-    the clients, twice as long and with twice the bits. Blocks of clients that are alike would lose nothing by it."""
+    """What arrives where every block is sent by one half of the clients only, which a seed that all share decides: twice
+    as long, and with twice the bits. So errors are correlated over the cohort; clients that are alike lose nothing."""
     clients, n = cohort.updates.shape
     everybody = np.tile(np.arange(clients), (-(-n // BLOCK), 1))
     senders = np.random.default_rng(0).permuted(everybody, axis=1)[:, : clients // 2]
