@@ -97,7 +97,7 @@ def sent(cohort: Cohort, name: str, x: float, client: int) -> tuple[Values, int]
 
 
 def in_turn(cohort: Cohort, x: float, client: int) -> tuple[Values, int]:
-    """What arrives where every block is sent by one half of the clients only, which a seed that all share decides: twice
+    """What arrives where every block is sent by half of the clients only, which a seed that all share decides: twice
     as long, and with twice the bits. So errors are correlated over the cohort; clients that are alike lose nothing."""
     clients, n = cohort.updates.shape
     everybody = np.tile(np.arange(clients), (-(-n // BLOCK), 1))
