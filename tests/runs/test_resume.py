@@ -351,7 +351,7 @@ def test_asked_to_end_it_leaves_a_checkpoint_and_a_valid_folder(tmp_path: Path, 
     try:
         _wait_for(lambda: len(_lines(out)) >= 3, process)
         process.send_signal(signal_)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 130, errors
@@ -365,7 +365,7 @@ def _lines(out: Path) -> list[bytes]:
     return log.read_bytes().splitlines() if log.exists() else []
 
 
-def _wait_for(condition, process: subprocess.Popen, seconds: float = 120, pause: float = 0.01) -> None:
+def _wait_for(condition, process: subprocess.Popen, seconds: float = 300, pause: float = 0.01) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
