@@ -40,7 +40,7 @@ CODERS: dict[str, Callable[[float], tuple[Any, float]]] = {
 }
 """A coder and its density, by a number up to 1 that its bytes rise with."""
 IN_TURN = "ternary, half of the blocks each"
-BLOCK = 16_384
+BLOCK = 2 ** Ternary().exponent
 COLUMNS = ("error", "cosine", "gain")
 
 

@@ -40,12 +40,26 @@ def main() -> None:
     file, page = ROOT / "studies" / "in_common.json", ROOT / "docs" / "beyond.md"
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     found = measured(arguments.folder, arguments.clients)
-    rows = [one for one in known if one["round"] != found["round"]] + [found]
-    rows.sort(key=lambda one: int(one["round"]))
+    rows = together(known, found)
     file.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     before, _, rest = page.read_text(encoding="utf-8").partition(START)
     page.write_text(f"{before}{START}\n{table(rows)}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     print(table(rows))
+
+
+def together(known: list[dict[str, Any]], found: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is known, with the new measurement in the place of an older one of the same round and seed.
+
+    >>> [(one["round"], one["seed"]) for one in together([{"round": 9, "seed": 1}], {"round": 4, "seed": 1})]
+    [(4, 1), (9, 1)]
+    >>> together([{"round": 9, "seed": 1, "rate": 0.1}], {"round": 9, "seed": 1, "rate": 0.2})
+    [{'round': 9, 'seed': 1, 'rate': 0.2}]
+    """
+
+    def place(one: dict[str, Any]) -> tuple[int, int]:
+        return int(one["round"]), int(one["seed"])
+
+    return sorted([one for one in known if place(one) != place(found)] + [found], key=place)
 
 
 def measured(folder: Path, count: int) -> dict[str, Any]:
