@@ -39,14 +39,15 @@ from pydantic import Field, ValidationError
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
+from heteroselect.runs.fingerprint import deciding
 from heteroselect.runs.folder import CONFIG, finished, read_summary
-from heteroselect.runs.grid import Cell, config_in, differences, refuse_another, same_settings
+from heteroselect.runs.grid import Cell, config_in, differences, refuse_another
 from heteroselect.runs.reclock import decided
 from heteroselect.settings.config import Loaded, flatten, load
 from heteroselect.settings.forms import explained
 from heteroselect.settings.group import Group
 from heteroselect.settings.own import is_path
-from heteroselect.settings.schema import Config, PaperRow
+from heteroselect.settings.schema import PaperRow
 
 
 class RowTable(Group):
@@ -155,7 +156,8 @@ def plan(
     files = [file for folder in also for file in sorted(folder.rglob(CONFIG))]
     files = [*files, *sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))] if not own else []
     files = [file for file in files if finished(file.parent)]
-    there = [(file.parent, config) for file in files if (config := config_in(file)) is not None]
+    configs = [(file.parent, config) for file in files if (config := config_in(file)) is not None]
+    there = [(folder, config, deciding(config.model_dump())) for folder, config in configs]
     seeds = sorted({seed for row in study.row for seed in row.seeds or study.seeds})
     for seed, row in itertools.product(seeds, study.row):
         if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
@@ -175,9 +177,11 @@ def plan(
             if row.paper:
                 loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
             mine = out / label.replace("/", "-") / f"seed-{seed}"
-            same = (folder for folder, config in there if same_settings(config, loaded.config))
+            wanted = deciding(loaded.config.model_dump())
+            same = (folder for folder, _, found in there if found == wanted)
             path = next((folder for folder in same if not differences(folder, loaded, known)), mine)
-            others = (folder for folder, config in there if _but_the_clock(config, loaded.config))
+            clock = {"world.charge": wanted["world.charge"]}  # nothing else differs, and nothing hangs on it
+            others = (folder for folder, config, found in there if found | clock == wanted and not decided(config))
             like = next((folder for folder in others if _like(folder, loaded, known)), None) if path == mine else None
             file = row.method if is_path(row.method) else None
             cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like, own or {}))
@@ -203,12 +207,6 @@ def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tupl
     for values in itertools.product(*cross.values()):
         label = ", ".join([row.label, *map(str, values)])
         yield label, dict(zip(cross, values, strict=True))
-
-
-def _but_the_clock(one: Config, other: Config) -> bool:
-    """Whether two runs differ in their clock alone, and nothing in them hangs on it."""
-    same = one.model_copy(update={"world": one.world.model_copy(update={"charge": other.world.charge})})
-    return same_settings(same, other) and not decided(one)
 
 
 def _like(folder: Path, loaded: Loaded, known: dict[Any, str | None]) -> bool:
