@@ -15,3 +15,10 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the folder of reference logs and data sets is absent")
     return SHARED
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pictures of a comparison are files that say who made them, and nothing else: to draw them takes seconds.
+    tests/report and tests/cli/test_cli.py look at real ones."""
+    monkeypatch.setattr("heteroselect.report.figures.saved", lambda figure, ending, dpi, about: str(about).encode())

@@ -10,7 +10,7 @@ import pytest
 import heteroselect
 from heteroselect.runs.folder import CONFIG, SUMMARY
 
-pytestmark = pytest.mark.slow  # they train, draw or start processes
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they train, draw or start processes
 
 SELDOM = """
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from heteroselect.cli import app
 from heteroselect.runs.grid import play_cell
 from heteroselect.world import DrawnWorld, GivenDevices, Links
 
-pytestmark = pytest.mark.slow  # whole runs
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
 SMALL = {"clients": 8, "selected": 3, "method.train.steps": 2, "target": 0.3}
 

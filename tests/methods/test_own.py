@@ -15,7 +15,7 @@ from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.settings import own
 from heteroselect.settings.config import load
 
-pytestmark = pytest.mark.slow  # whole runs
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 SMALL = {"clients": 8, "selected": 2, "rounds": 4}

@@ -16,7 +16,7 @@ from heteroselect.runs.folder import read_rounds
 from heteroselect.runs.grid import clocked
 from heteroselect.settings.config import load
 
-pytestmark = pytest.mark.slow  # whole runs
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
 SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.train.steps": 3, "target": 0.5}
 METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"

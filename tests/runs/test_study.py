@@ -12,7 +12,7 @@ from heteroselect.cli import app
 from heteroselect.comparison.work import refuse_other_study
 from heteroselect.runs.study import estimate, plan, read
 
-pytestmark = pytest.mark.slow  # they train, draw or start processes
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they train, draw or start processes
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = """

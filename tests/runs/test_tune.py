@@ -20,7 +20,7 @@ from heteroselect.runs.folder import read_summary
 from heteroselect.select import Everybody
 from scripts import ROOT, script
 
-pytestmark = pytest.mark.slow  # they train, draw or start processes
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they train, draw or start processes
 
 
 def call(*words: object):
