@@ -231,7 +231,8 @@ def beside_the_paper(rows: Mapping[str, Sequence[Row]]) -> str:
         )
     return (
         f"{text}{'Both also train' if seed in light else 'It also trains'} the network without dropout, from "
-        "Kaiming's initial weights, with other steps and another rate; [studies/parts.toml](studies/parts.toml) asks what each part earns.\n"
+        "Kaiming's initial weights, with other steps and another rate; "
+        "[studies/parts.toml](studies/parts.toml) asks what each part earns.\n"
     )
 
 
