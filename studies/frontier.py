@@ -106,7 +106,8 @@ def label(panel: Axes, found: Sequence[Point], renderer: RendererAgg) -> None:
             text.set_in_layout(False)  # else the axes would move again
             text.update_positions(renderer)
             box = Text.get_window_extent(text)  # without the line that leads to it
-            if not any(box.overlaps(other) for other in taken) and panel.bbox.contains(box.x1, box.y1):
+            inside = panel.bbox.contains(box.x0, box.y0) and panel.bbox.contains(box.x1, box.y1)
+            if inside and not any(box.overlaps(other) for other in taken):
                 break
             if place is not PLACES[-1]:
                 text.remove()

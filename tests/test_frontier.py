@@ -47,3 +47,13 @@ def test_names_of_points_that_lie_together_do_not_cover_each_other() -> None:
     boxes = [frontier.Text.get_window_extent(text) for text in figure.axes[0].texts]
     assert len(boxes) == 6
     assert not any(one.overlaps(other) for place, one in enumerate(boxes) for other in boxes[:place])
+
+
+def test_names_stay_inside_the_axes() -> None:
+    crowded = [run(f"a name of some length {place}", 300.0 + 3 * place, 45.0) for place in range(3)]
+    figure = frontier.drawn(list(frontier.points([*crowded, run("far", 16000.0, 15000.0)])), "70 %")
+    figure.draw_without_rendering()
+    panel = figure.axes[0]
+    boxes = [frontier.Text.get_window_extent(text) for text in panel.texts]
+    assert len(boxes) == 4
+    assert all(panel.bbox.contains(*corner) for box in boxes for corner in ((box.x0, box.y0), (box.x1, box.y1)))
