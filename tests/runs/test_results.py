@@ -130,6 +130,7 @@ def test_the_tail_is_the_mean_of_the_last_evaluations() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
 def test_a_study_puts_its_rows_into_a_file_and_replaces_its_own(tmp_path: Path) -> None:
     study, file = tmp_path / "small.toml", tmp_path / "results.json"
     study.write_text(STUDY)
