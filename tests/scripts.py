@@ -10,8 +10,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def script(path: str) -> ModuleType:
     """The script at this path of the project, imported under its own name: another may import it by that, and it the
-    others of its folder."""
+    others of its folder. It is imported once: doctest leaves out functions of a module that another has replaced."""
     file = ROOT / path
+    known = sys.modules.get(file.stem)
+    if known is not None and known.__file__ == str(file):
+        return known
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))
     spec = importlib.util.spec_from_file_location(file.stem, file)

@@ -110,7 +110,7 @@ def test_densities_stay_in_their_box_and_follow_a_relabelling(part, clients, mom
     least = getattr(part, "minimum", 1.0)
     assert found.densities.shape == scores.shape
     assert ((found.densities >= least) & (found.densities <= 1)).all()
-    assert least <= found.theta <= 1
+    assert least * (1 - 1e-12) <= found.theta <= 1  # a mean of equal numbers may round to below them
     assert 0 < part.average <= 1
     order = np.arange(len(scores))[::-1]
     again = allocate(part, scores[order], picked(situation, order)) if len(order) > 1 else found
