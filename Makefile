@@ -71,6 +71,8 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 results: $(VENV)/.installed
+	$(BIN)/python studies/first_row.py
+	$(BIN)/python studies/ladder.py
 	$(BIN)/python studies/frontier.py
 	$(BIN)/python studies/results_page.py
 

@@ -1,13 +1,14 @@
-"""Draws docs/results/frontier.svg and parts.svg from studies/results.json: what each method takes to 70 % on CIFAR-10,
-and each part of ours to 60 %, in seconds and in megabytes. A point is a run. Ours are by the clock of real payloads;
-what a paper says of itself or of a rival stands as a hollow point, by its own clock and its own count of values. `make
-results` runs it.
+"""Draws docs/results/frontier.svg and budgets.svg from studies/results.json: what each method takes to 70 % on CIFAR-10
+in seconds and in megabytes, and what ours takes to 60 % with other byte budgets. A point is a run. Ours are by the
+clock of real payloads; what a paper says of itself or of a rival stands as a hollow point, by its own clock and its own
+count of values. `make results` runs it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ladder import steps
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
@@ -16,18 +17,25 @@ from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from matplotlib.transforms import Bbox
 from paper_figures import STYLE, WIDTH
-from results_page import ROOT, read
+from results_page import OURS, ROOT, read, rows_of
 
+from heteroselect import methods
 from heteroselect.report.style import GRID, INK, PAPER, QUIET, look
 
 PICTURES = {
     "frontier": {"table1": "Table I's methods", "beyond": "heteroselect2"},
-    "parts": {"parts": "heteroselect2, its parts and rivals"},
+    "budgets": {"parts": "other methods"},
 }
 """Of each picture the studies that are in it, and what their points are called."""
+JOINED = "heteroselect2, by bits per coordinate"
+"""The points that differ in their bits per coordinate (and, below a tenth, in the least); they are joined."""
+BUDGET = "8 at "
+"""How those rows of parts.toml begin that are heteroselect2 with other byte budgets; step 8 has the shipped one."""
+OTHERS = ("0", "1", "2", "stc", "fedluar")
+"""The first words of the rows that stand beside these; the other rows are steps between them (studies/ladder.py)."""
 PLACES = [(x, sign * y) for y in (3, 9, 18, 28, 38, 48) for sign in (1, -1) for x in (6, -6)]
 """Where the name of a point may stand, in points away from it, the nearest first."""
-TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)
+TICKS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)
 
 Row = Mapping[str, Any]
 
@@ -57,6 +65,25 @@ def points(runs: Sequence[Row], groups: Mapping[str, str] = PICTURES["frontier"]
             yield Point(run["row"], groups[run["study"]], seconds, sent)
 
 
+def budgets(runs: Sequence[Row]) -> Iterator[Point]:
+    """Of the runs to 60 % those of the method with its byte budgets, from few to many, and of other methods."""
+    shipped = [name for name in steps(rows_of({"runs": runs}, "parts")) if name.startswith("8 ")]
+    mine = [run for run in runs if run["row"].startswith(BUDGET) or run["row"] in shipped]
+    for run in sorted(mine, key=bits):
+        for point in points([run], {"parts": JOINED}):
+            yield replace(point, name=f"1/{1 / bits(run):.0f} bit")
+    for run in runs:
+        if run["row"].split()[0] in OTHERS:
+            for point in points([run], PICTURES["budgets"]):
+                yield replace(point, name=point.name.lstrip("0123456789 "))
+
+
+def bits(run: Row) -> float:
+    """Per coordinate, on average."""
+    shipped: Any = dict(methods.get(OURS).parts())["allocate"]
+    return float(run["settings"].get("method.allocate.average", shipped.average))
+
+
 def drawn(found: Sequence[Point], target: str) -> Figure:
     """Seconds against megabytes, both on logarithmic axes."""
     figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
@@ -69,6 +96,8 @@ def drawn(found: Sequence[Point], target: str) -> Figure:
         face = "none" if hollow else colour
         across, up = [one.seconds for one in these], [one.megabytes for one in these]
         panel.scatter(across, up, s=26, facecolors=face, edgecolors=colour, label=group, zorder=3)
+        if group == JOINED:
+            panel.plot(across, up, color=colour, lw=0.8, zorder=2)
     panel.set(xscale="log", yscale="log", xlabel=f"simulated seconds to {target}", ylabel=f"MB sent up to {target}")
     for axis, values in (
         (panel.xaxis, [one.seconds for one in found]),
@@ -117,7 +146,7 @@ def label(panel: Axes, found: Sequence[Point], renderer: RendererAgg) -> None:
 def main() -> None:
     for name, groups in PICTURES.items():
         runs = [run for run in read("results").get("runs", []) if run["study"] in groups]
-        found = list(points(runs, groups))
+        found = list(budgets(runs) if name == "budgets" else points(runs, groups))
         if not found:
             print(f"{name}: no run has finished; it is left out.")
             continue

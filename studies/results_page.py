@@ -5,6 +5,7 @@ studies/results.json, theory.json and figures.json. Its sentences are in studies
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import tuning
 from numpy.typing import NDArray
 
 from heteroselect.over_seeds import Arrivals, horizon, number, spread
+from heteroselect.runs import study as studies
 from heteroselect.runs.results import change
 from heteroselect.runs.table import TO_TARGET, arrivals
 
@@ -28,7 +30,8 @@ Row = Mapping[str, Any]
 
 PICTURES = {
     "frontier": "seconds and megabytes until 70 % on CIFAR-10, a point for each method",
-    "parts": "seconds and megabytes until 60 % on CIFAR-10, a point for each step and each byte budget",
+    "ladder": "seconds and megabytes until 60 % on CIFAR-10, a line for each step from the paper's method to ours",
+    "budgets": "seconds and megabytes until 60 % on CIFAR-10, a point for each byte budget and for other methods",
     "paper-1-resource": "accuracy on MNIST against megabytes, a curve for each method",
     "paper-2-mnist-time": "accuracy on MNIST against simulated seconds, a curve for each method",
     "paper-4-ablations": "accuracy on MNIST with each part of the method changed or left out",
@@ -151,12 +154,24 @@ def _difference(found: Row) -> str:
 
 
 def rows_of(results: Row, study: str) -> dict[str, list[Row]]:
-    """The runs of a study by the name of their row, in the order of the file."""
+    """The runs of a study by the name of their row, in the order of the study: rows are played in any order."""
     found: dict[str, list[Row]] = {}
     for run in results.get("runs", []):
         if run["study"] == study:
             found.setdefault(run["row"], []).append(run)
-    return found
+    return dict(sorted(found.items(), key=lambda one: _place(study, one[0])))
+
+
+def _place(study: str, row: str) -> int:
+    """Where a row stands in the file of its study; what comes from elsewhere stands above."""
+    labels = _labels(study)
+    return labels.index(row) if row in labels else -1
+
+
+@cache
+def _labels(study: str) -> list[str]:
+    file = ROOT / "studies" / f"{study}.toml"
+    return studies.read(file).labels if file.exists() else []
 
 
 def claims_of(results: Row, study: str) -> list[Row]:
@@ -189,11 +204,8 @@ def seconds(runs: Sequence[Row], clock: str) -> str:
     if clock == "paper" and not runs[0].get("sends_float32", True):
         return "—"
     text = arrived(run["seconds_to_target_by_clock"].get(clock) for run in runs)
-    return text + (
-        "†"
-        if clock != runs[0].get("charge", "paper") and runs[0]["decides_by_clock"] and "not reached" not in text
-        else ""
-    )
+    other = runs[0]["decides_by_clock"] and clock != runs[0].get("ran_with", runs[0].get("charge", "paper"))
+    return text + ("†" if other and "not reached" not in text else "")
 
 
 def label(name: str, runs: Sequence[Row]) -> str:
@@ -232,7 +244,7 @@ def beside_the_paper(rows: Mapping[str, Sequence[Row]]) -> str:
     return (
         f"{text}{'Both also train' if seed in light else 'It also trains'} the network without dropout, from "
         "Kaiming's initial weights, with other steps and another rate; "
-        "[studies/parts.toml](studies/parts.toml) asks what each part earns.\n"
+        "what each part earns to 60 %, with one seed, is [here](docs/beyond.md#what-each-part-earns).\n"
     )
 
 
@@ -394,7 +406,8 @@ def _study(results: Row, text: Row) -> str:
     seeds = sorted({run["seed"] for run in every})
     wall = max(1.0, sum(run["wall_seconds"] for run in every) / 60)
     made = f"{_count(len(every), 'run')}, {_count(len(seeds), 'seed')} ({', '.join(map(str, seeds))}), "
-    made += f"{_count(round(wall), 'minute')}: `{every[0]['command']}`."
+    commands = dict.fromkeys(f"`{run['command']}`" for run in reversed(every))
+    made += f"{_count(round(wall), 'minute')}: {' and '.join(commands)}."
     beside = [f"{label(row, runs)} is **{runs[0]['verdict']}**: {runs[0]['why']}" for row, runs in found.items()]
     beside = [one for one, runs in zip(beside, found.values(), strict=True) if runs[0]["verdict"]]
     judged = [

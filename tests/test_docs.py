@@ -48,13 +48,14 @@ def test_what_the_readme_counts_beside_its_tables_is_so():
 
 
 def test_the_results_are_those_of_the_studies_as_they_stand():
-    """Every run is of a row that its study still has, with that row's settings; every claim too."""
-    study = script("studies/results_page.py")
+    """Every run is of a row that its study still has, with that row's settings; every claim too. Only row 0 of the
+    ladder comes from elsewhere: tests/test_first_row.py."""
+    study, elsewhere = script("studies/results_page.py"), script("studies/first_row.py").NAME
     results = study.read("results")
     for name in {run["study"] for run in results["runs"]}:
         read = studies.read(ROOT / "studies" / f"{name}.toml")
         rows = {row.label: row for row in read.row}
-        for run in (run for run in results["runs"] if run["study"] == name):
+        for run in (run for run in results["runs"] if run["study"] == name and run["row"] != elsewhere):
             assert run["settings"] == {**flatten(read.settings), **flatten(rows[run["row"]].settings)}
             assert run["seed"] in (rows[run["row"]].seeds or read.seeds)
         claims = {one["text"] for one in results["claims"] if one["study"] == name}
@@ -227,3 +228,51 @@ def test_what_is_said_of_killed_runs_is_what_was_counted() -> None:
         f"{found['resumes']} times a run went on, with {found['flipped_bits']} flipped bits"
     ) in text
     assert (found["lost"], found["tracebacks"]) == (0, 0)
+
+
+def test_what_each_part_earns_is_what_the_ladder_says():
+    """Every ratio of the section, from the rows that it is of."""
+    page = " ".join((ROOT / "docs" / "beyond.md").read_text(encoding="utf-8").split())
+    results = script("studies/results_page.py")
+    rows = {name: runs[0] for name, runs in results.rows_of(results.read("results"), "parts").items()}
+    step = script("studies/ladder.py").steps({name: [run] for name, run in rows.items()}).values()
+    rounds, seconds, sent, down, everything = (
+        [cost(run) for run in step]
+        for cost in (
+            lambda run: run["rounds_to_target"],
+            lambda run: run["seconds_to_target_by_clock"]["uplink"],
+            lambda run: run["wire_megabytes_to_target"],
+            lambda run: run["down_megabytes_to_target"],
+            lambda run: run["seconds_to_target_by_clock"]["everything"],
+        )
+    )
+    uniform, coarse = rows["8 drawn uniformly"], rows["9 with a quarter of the coordinates and a memory"]
+    tenth, twentieth, fortieth = (rows[f"8 at a {part} of a bit"] for part in ("tenth", "twentieth", "fortieth"))
+    for said in (
+        f"in fewer rounds than the paper's method, {rounds[1]} and {rounds[0]}, but sends everything: "
+        f"{sent[1] / sent[0]:.1f} times the bytes, {seconds[1] / seconds[0]:.1f} times the seconds.",
+        f"sends 1/{sent[1] / sent[2]:.0f} of the bytes: the seconds are 1/{seconds[1] / seconds[2]:.0f}.",
+        f"sends 1/{sent[2] / sent[3]:.1f} of the bytes of one bit and takes {seconds[3] / seconds[2]:.2f} of its "
+        f"seconds, with {rounds[3]} rounds instead of {rounds[2]}.",
+        f"**Everybody finishes together** (4) takes {seconds[4] / seconds[3]:.2f} of the seconds.",
+        f"**Weight decay and a falling rate** (6): {seconds[6] / seconds[5]:.2f} of the seconds, "
+        f"{rounds[6]} rounds instead of {rounds[5]}.",
+        f"(7; 23 steps instead of 17): {seconds[7] / seconds[6]:.2f} of the seconds.",
+        f"Longer rounds are fewer ({rounds[7]} instead of {rounds[6]})",
+        f"60 % takes {uniform['rounds_to_target']} rounds, too, but {uniform['seconds_to_target']:.0f} s",
+        f"(8): {rounds[8]} rounds with and without; {seconds[8] / seconds[7]:.2f} of the seconds.",
+        f"1/{down[8] / down[9]:.1f} of the bytes down and {everything[9] / everything[8]:.2f} of the seconds where",
+        f"takes {coarse['rounds_to_target'] - rounds[9]} rounds more than that and "
+        f"{coarse['down_megabytes_to_target'] / down[9]:.1f} times the bytes down;",
+        f"clock shows {everything[9]:.0f} s instead of {everything[8]:.0f} s with the model as",
+        f"[{rounds[9]} rounds to 60 % instead of {rounds[8]}]",
+        f"or a third and about as many seconds, with {tenth['wire_megabytes_to_target']:.1f} MB.",
+        f"a twentieth takes {twentieth['rounds_to_target']} of them and "
+        f"{twentieth['wire_megabytes_to_target']:.1f} MB, a fortieth {fortieth['rounds_to_target']} and "
+        f"{fortieth['wire_megabytes_to_target']:.1f} MB ",
+    ):
+        assert said in page, said
+    assert (rounds[5], seconds[5]) == (rounds[4], seconds[4])
+    assert rounds[2] <= rounds[1]
+    third = rows["8 at a third of a bit"]
+    assert rounds[7] == rounds[8] == tenth["rounds_to_target"] == third["rounds_to_target"]
