@@ -1,5 +1,6 @@
 """Settings: what is laid over what, and one sentence for whatever is wrong."""
 
+import re
 import tomllib
 
 import pytest
@@ -242,6 +243,34 @@ def test_what_a_method_says_of_the_run_is_said_and_left_out_where_runs_are_compa
     assert not any("dropout" in one for one in asked.brought)
     beside = load("cifar10", method="heteroselect2", compared=True)
     assert (beside.config.model.dropout, beside.config.world.charge) == (0.5, "paper")
-    same = load("cifar10", method="heteroselect2", changes={"rounds": 84}).config
-    lean = load("cifar10-lean").config
+    assert (load("cifar10").config.rounds, beside.config.rounds) == (100, 100)
+    assert "rounds 84 comes with heteroselect2" in alone.brought
+    assert load("cifar10", method="heteroselect2", changes={"rounds": 90}).config.rounds == 90
+    same, lean = alone.config, load("cifar10-lean").config
     assert same.model_copy(update={"paper": ()}) == lean.model_copy(update={"paper": ()})
+
+
+def test_a_file_may_say_how_a_run_is_with_one_method(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('rounds = 7\n[with.oort]\nrounds = 9\nworld.charge = "paper"\n')
+    assert load(file).config.rounds == load(file, method="fedavg").config.rounds == 7
+    found = load(file, method="oort").config
+    assert (found.rounds, found.world.charge) == (9, "paper")
+    assert load(file, method="oort", compared=True).config.rounds == 7
+    assert load(file, changes={"method.name": "oort"}).config.rounds == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[with]\noort = 3", "with.oort: allowed are settings of the run below"),
+        ("with = 3", "with: allowed are settings of the run below"),
+        ("[with.oort.method]\nname = 'fedavg'", "with.oort.method.name: allowed are settings of the run"),
+        ("[with.oart]\nrounds = 3", "oart"),
+    ],
+)
+def test_what_is_said_of_a_run_with_one_method_is_checked_whoever_runs(tmp_path, text, said):
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(HeteroSelectError, match=re.escape(said)):
+        load(file)

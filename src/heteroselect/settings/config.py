@@ -56,11 +56,13 @@ def load(
     """A preset, a TOML file, a mapping or a Config, with a method and single changes laid over it.
 
     A method named by the source gives way to what the source says of the run; a method named here (the command line)
-    overrides it. What a hand-written source says of single parts stays on top of either. `compared` leaves out what
-    a method says about data, model and clock, for runs that are compared; `any_target` is for a metric that is no
+    overrides it, and so does what the source says of a run with this method, `[with.NAME]`. What a hand-written source
+    says of single parts stays on top of either. `compared` leaves out what a method says about data, model and clock,
+    and what the source says of a run with it, for runs that are compared; `any_target` is for a metric that is no
     fraction.
     """
     flat, given = flatten(_tables(source)), flatten(changes or {})
+    beside = _of_methods(flat)
     _refuse_old(flat)
     written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
     for name in (flat.get("method"), given.get("method")):
@@ -90,7 +92,7 @@ def load(
         theirs = flatten(completed(roles))
         del theirs["name"]
     chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
-    more = {} if compared else more
+    more = {} if compared else {**more, **beside.get(named, {})}
     over = method is not None and not same
     settings = {**flat, **more} if over else {**more, **flat}
     said = [f"{key} {value} comes with {named}" for key, value in more.items() if over and key not in given]
@@ -120,6 +122,19 @@ def _of_method(flat: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of the method out of all settings, their keys without `method.`."""
     keys = [key for key in flat if key.startswith("method.")]
     return {key.removeprefix("method."): flat.pop(key) for key in keys}
+
+
+def _of_methods(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Take what is said of a run with single methods, `with.NAME.…`, out of all settings: by name, then by setting."""
+    found: dict[str, dict[str, Any]] = {}
+    for key in [key for key in flat if key.partition(".")[0] == "with"]:
+        _, _, rest = key.partition(".")
+        name, _, setting = rest.partition(".")
+        if not setting or setting.partition(".")[0] == "method":
+            raise HeteroSelectError(f"{key}: allowed are settings of the run below [with.NAME], such as rounds.")
+        methods.get(name)
+        found.setdefault(name, {})[setting] = flat.pop(key)
+    return found
 
 
 def _base(method: Any, theirs: Mapping[str, Any]) -> tuple[str, Method, Mapping[str, Any]]:
