@@ -1,4 +1,4 @@
-"""Two ideas that lost, kept so that they can be tried again.
+"""Ideas that lost, kept so that they can be tried again.
 
 Less noise by smaller singular values: the noise of an unbiased coder is white, and most of the energy of a mean update
 is of low rank. So singular values of what came so far were shrunk as is best for white noise whose level the median
@@ -9,25 +9,33 @@ in single rounds takes accuracy further. For AlexNet only, whose shapes are writ
 Centred gradients with a server that centres the mean, too: no client has sent anything along the sums of a unit's
 weights, so that what is found there is the coder's noise, and nobody corrects it. To take it away changed nothing.
 
+A correction of drift for clients that remember nothing: the server's momentum, which is the mean direction of the last
+rounds, comes down with the model, and a client takes it in small parts beside its own steps instead of all of it before
+the first one. So each of its gradients is taken where the others are about to be (the idea of Xu, Wang, Wang, Yao,
+"FedCM: Federated learning with client-level momentum", 2021); what it sends is its own part alone.
+
     heteroselect run cifar10-lean --set method.server.kind=studies/lost.py:Denoised
     heteroselect run cifar10-lean --set method.train.centre=true --set method.server.kind=studies/lost.py:Centred
+    heteroselect run cifar10-lean --set method.train.kind=studies/lost.py:Gradual
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from heteroselect.aggregate import LookAhead
+from heteroselect.compress.update import Update, Values
+from heteroselect.messages import Order
 from heteroselect.part import setting
 from heteroselect.state import Kept
-
-Values = NDArray[np.float32]
+from heteroselect.train import SGD
+from heteroselect.train.solver import Job, Trainable, Trained, Turn
 
 SHAPES = ((64, 27), (192, 576), (384, 1728), (256, 3456), (256, 2304), (512, 1024), (10, 512))
 KEPT = ("total", "clean", "momentum")
@@ -68,6 +76,41 @@ class Centred(LookAhead):
             matrix = mean[start : start + rows * columns].reshape(rows, columns)
             matrix -= matrix.mean(1, keepdims=True)
         return super().step(state, mean)
+
+
+@dataclass(frozen=True)
+class Gradual(SGD):
+    """SGD from w instead of z = w + λM, with λM/H added after each of H steps: y_H − z is the client's own part."""
+
+    kind: ClassVar[str] = ""
+
+    ahead: float = setting(0.8, "λ, as of look-ahead", ge=0, lt=1)
+
+    def run(self, model: Trainable, job: Job) -> Trained:
+        momentum = job.shared.get("momentum")
+        if momentum is None:  # nothing has been aggregated yet
+            return super().run(model, job)
+        ahead = torch.from_numpy(np.float32(self.ahead / job.steps) * momentum).to(model.vector.device)
+        model.vector.sub_((job.steps + 1) * ahead)
+
+        def batches() -> tuple[torch.Tensor, torch.Tensor]:
+            model.vector.add_(ahead)  # a batch is asked for before each step
+            return job.batches()
+
+        trained = super().run(model, replace(job, batches=batches))
+        model.vector.add_(ahead)
+        return trained
+
+    def shared(self, state: Kept) -> Kept:
+        return dict(state)
+
+    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
+        return {}
+
+    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
+        """M ← λM + Δ̄, as the server's."""
+        before = state.get("momentum", np.zeros_like(aggregate))
+        return {"momentum": np.float32(self.ahead) * before + aggregate}, None
 
 
 def layers() -> Iterator[tuple[int, int, int]]:

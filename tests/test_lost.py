@@ -1,10 +1,16 @@
 """Ideas that lost: what is kept of them does what it says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 from numpy.random import default_rng
+from torch import nn
 
+from heteroselect.flat import FlatModel
 from heteroselect.models import build
+from heteroselect.train import SGD, Job, Turn
 from scripts import script
 
 lost = script("studies/lost.py")
@@ -53,3 +59,47 @@ def test_a_centred_mean_moves_no_sum_of_a_units_weights():
         end = start + rows * columns
         assert abs(step[start:end].reshape(rows, columns).mean(1)).max() < 1e-5
         np.testing.assert_array_equal(step[end : end + rows], plain[end : end + rows])  # biases
+
+
+class Point(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.y = nn.Parameter(torch.tensor([3.0]))
+
+    def forward(self, x):
+        return self.y
+
+
+def learnt(solver, shared, where=None):
+    """What a client sends after two steps at a rate of 0.1 down y²/2 from y = 3; `where` gets each y."""
+    model, nothing = FlatModel(Point()), torch.zeros(1)
+
+    def loss(y, _):
+        if where is not None:
+            where.append(y.item())
+        return (y * y / 2).sum()
+
+    solver.run(model, Job(loss, lambda: (nothing, nothing), [0.1], 2, shared=shared))
+    return float(model.vector) - 3
+
+
+def test_the_look_ahead_is_taken_in_small_parts_and_only_the_own_part_is_sent():
+    solver, places = lost.Gradual(steps=2, momentum=0.0, clip=0.0, ahead=0.5), []
+    plain = SGD(steps=2, momentum=0.0, clip=0.0)
+    assert learnt(solver, {}) == learnt(plain, {})  # nobody has sent anything yet
+    momentum = {"momentum": np.array([2.0], np.float32)}
+    sent = learnt(solver, momentum, places)
+    # z = 3, so w = 2; half of λM = 1 comes after each step: 2, then 2 − 0.2 + 0.5
+    assert places == pytest.approx([2.0, 2.3])
+    assert sent == pytest.approx(-0.2 - 0.23)
+    assert learnt(replace(solver, ahead=0.0), momentum) == learnt(plain, {})
+
+
+def test_its_momentum_is_that_of_the_server():
+    mine, theirs, turn = {}, {}, Turn(0.2, 23, 10, 100)
+    for seed in range(3):
+        mine, more = lost.Gradual().follow(mine, vector(seed), turn)
+        theirs, _ = lost.LookAhead(0.8).step(theirs, vector(seed))
+        assert more is None
+        np.testing.assert_array_equal(lost.Gradual().shared(mine)["momentum"], theirs["momentum"])
+    assert lost.Gradual().settle({}, mine, None, None) == {}
