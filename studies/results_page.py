@@ -24,7 +24,11 @@ TABLES = ("cifar10", "results", "comparison", "crossing")
 CLOCKS = {"paper": "the paper's clock", "uplink": "real payloads", "everything": "everything"}
 CIFAR_ROWS = ("heteroselect-as-run", "control without the score", "heteroselect", "fedavg", "fedcg")
 OURS = "heteroselect2"
-LIGHT = "heteroselect2, light"
+VARIANTS = {
+    "heteroselect2, light": "“Light” (half the bits, longer rounds)",
+    "heteroselect2, steps down": "“Steps down” (the model comes down as its coded steps)",
+}
+"""Rows of our own method with other settings that stand beside it, and what they are called in a sentence."""
 
 Row = Mapping[str, Any]
 
@@ -216,7 +220,7 @@ def label(name: str, runs: Sequence[Row]) -> str:
 def cifar10(results: Row) -> str:
     """The README's first table: the paper, its rivals, the control, and our own method."""
     rows = {**rows_of(results, "table1"), **rows_of(results, "beyond")}
-    rows = {name: runs for name, runs in rows.items() if name in (*CIFAR_ROWS, OURS, LIGHT)}
+    rows = {name: runs for name, runs in rows.items() if name in (*CIFAR_ROWS, OURS, *VARIANTS)}
     return first_table("CIFAR-10", "70 %", rows) + beside_the_paper(rows) if rows else ""
 
 
@@ -224,7 +228,7 @@ def beside_the_paper(rows: Mapping[str, Sequence[Row]]) -> str:
     """How many times less our own method takes than the paper's with the same seed, in a sentence; nothing where one of
     them is missing."""
     by_seed = {name: {run["seed"]: run for run in runs} for name, runs in rows.items()}
-    theirs, ours, light = (by_seed.get(name, {}) for name in ("heteroselect-as-run", OURS, LIGHT))
+    theirs, ours = (by_seed.get(name, {}) for name in ("heteroselect-as-run", OURS))
     seeds = sorted(theirs.keys() & ours.keys())
     if not seeds:
         return ""
@@ -235,14 +239,13 @@ def beside_the_paper(rows: Mapping[str, Sequence[Row]]) -> str:
         f"bytes up and takes {_part(sooner)} of the seconds; {_part(everything)} of the seconds where downloads and "
         "scoring are charged, too. "
     )
-    if seed in light:
-        less, sooner, everything = times_less(theirs[seed], light[seed])
-        text += (
-            f"“Light” (half the bits, longer rounds) sends {_part(less)} and takes {_part(sooner)} and "
-            f"{_part(everything)}. "
-        )
+    played = {what: by_seed.get(name, {}).get(seed) for name, what in VARIANTS.items()}
+    beside = {what: run for what, run in played.items() if run is not None and run["rounds_to_target"] is not None}
+    for what, run in beside.items():
+        less, sooner, everything = times_less(theirs[seed], run)
+        text += f"{what} sends {_part(less)} and takes {_part(sooner)} and {_part(everything)}. "
     return (
-        f"{text}{'Both also train' if seed in light else 'It also trains'} the network without dropout, from "
+        f"{text}{'All of them also train' if beside else 'It also trains'} the network without dropout, from "
         "Kaiming's initial weights, with other steps and another rate; "
         "what each part earns to 60 %, with one seed, is [here](docs/beyond.md#what-each-part-earns).\n"
     )
@@ -444,7 +447,7 @@ def _clocks(results: Row, text: str) -> str:
     heads = ["", *(f"s, {name}" for name in CLOCKS.values()), "MB up", "MB down", "MB scoring"]
     parts = ["## The same runs by three clocks", text]
     every: dict[str, Mapping[str, Sequence[Row]]]
-    every = {"CIFAR-10": {**rows_of(results, "table1"), **_only(rows_of(results, "beyond"), OURS, LIGHT)}}
+    every = {"CIFAR-10": {**rows_of(results, "table1"), **_only(rows_of(results, "beyond"), OURS, *VARIANTS)}}
     every["CIFAR-10, to 60 %"] = rows_of(results, "parts")
     every["MNIST"] = rows_of(results, "table1-mnist")
     for title, found in every.items():

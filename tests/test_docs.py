@@ -230,6 +230,24 @@ def test_what_is_said_of_killed_runs_is_what_was_counted() -> None:
     assert (found["lost"], found["tracebacks"]) == (0, 0)
 
 
+def test_the_sentence_below_the_first_table_names_the_variants_that_arrived():
+    results = script("studies/results_page.py")
+
+    def run(seconds: float | None, sent: float | None) -> list[dict[str, object]]:
+        clocks = {"uplink": seconds, "everything": seconds and 2 * seconds}
+        arrived = {"rounds_to_target": seconds and 60, "wire_megabytes_to_target": sent}
+        return [{"seed": 42, "seconds_to_target_by_clock": clocks, **arrived}]
+
+    rows = {"heteroselect-as-run": run(3000.0, 2000.0), "heteroselect2": run(300.0, 50.0)}
+    text = results.beside_the_paper(rows)
+    assert "`heteroselect2` sends 1/40 of the bytes up and takes 1/10.0 of the seconds; 1/10.0 of" in text
+    assert "It also trains" in text
+    light, down = results.VARIANTS
+    text = results.beside_the_paper({**rows, light: run(600.0, 20.0), down: run(None, None)})
+    assert "longer rounds) sends 1/100 and takes 1/5.0 and 1/5.0. All of them also train" in text
+    assert results.beside_the_paper({"heteroselect2": run(300.0, 50.0)}) == ""
+
+
 def test_what_each_part_earns_is_what_the_ladder_says():
     """Every ratio of the section, from the rows that it is of."""
     page = " ".join((ROOT / "docs" / "beyond.md").read_text(encoding="utf-8").split())
