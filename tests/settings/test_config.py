@@ -243,8 +243,14 @@ def test_what_a_method_says_of_the_run_is_said_and_left_out_where_runs_are_compa
     assert not any("dropout" in one for one in asked.brought)
     beside = load("cifar10", method="heteroselect2", compared=True)
     assert (beside.config.model.dropout, beside.config.world.charge) == (0.5, "paper")
+    left = "which heteroselect2 has by itself, is left out: compared methods have the same"
+    assert {f"model.init kaiming, {left}", f"rounds 84, {left}"} <= set(beside.brought)
+    asked = load("cifar10", method="heteroselect2", changes={"model.init": "kaiming"}, compared=True)
+    assert not any("model.init" in one for one in asked.brought)
+    small = load("mnist", method="heteroselect2")
+    assert not any("dropout" in one for one in small.brought)  # the model has none
     assert (load("cifar10").config.rounds, beside.config.rounds) == (100, 100)
-    assert "rounds 84 comes with heteroselect2" in alone.brought
+    assert "rounds 84 comes with heteroselect2 in cifar10" in alone.brought
     assert load("cifar10", method="heteroselect2", changes={"rounds": 90}).config.rounds == 90
     same, lean = alone.config, load("cifar10-lean").config
     assert same.model_copy(update={"paper": ()}) == lean.model_copy(update={"paper": ()})
@@ -254,19 +260,35 @@ def test_a_file_may_say_how_a_run_is_with_one_method(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('rounds = 7\n[with.oort]\nrounds = 9\nworld.charge = "paper"\n')
     assert load(file).config.rounds == load(file, method="fedavg").config.rounds == 7
-    found = load(file, method="oort").config
-    assert (found.rounds, found.world.charge) == (9, "paper")
+    found = load(file, method="oort")
+    assert (found.config.rounds, found.config.world.charge) == (9, "paper")
+    assert f"rounds 9 comes with oort in {file}" in found.brought
     assert load(file, method="oort", compared=True).config.rounds == 7
     assert load(file, changes={"method.name": "oort"}).config.rounds == 9
+    assert load(file, method="oort", changes={"rounds": 8}).config.rounds == 8
+    file.write_text('rounds = 7\n[method]\nname = "oort"\n[with.oort]\nrounds = 9\n')
+    assert load(file).config.rounds == 9  # whoever names the method
+    file.write_text('[with.heteroselect2]\nmodel.dropout = 0.1\n[model]\nname = "alexnet"\n')
+    found = load(file, method="heteroselect2")
+    assert found.config.model.dropout == 0.1
+    assert [one for one in found.brought if "dropout" in one] == [
+        f"model.dropout 0.1 comes with heteroselect2 in {file}"
+    ]
+    file.write_text("clients = 5\nselected = 2\n[with.oort]\nclients = 4\n")  # fewer than by default are selected
+    assert load(file, method="oort").config.clients == 4
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[with]\noort = 3", "with.oort: allowed are settings of the run below"),
-        ("with = 3", "with: allowed are settings of the run below"),
-        ("[with.oort.method]\nname = 'fedavg'", "with.oort.method.name: allowed are settings of the run"),
-        ("[with.oart]\nrounds = 3", "oart"),
+        ("[with]\noort = 3", "with.oort: allowed below [with.NAME] are settings of the run, such as rounds,"),
+        ("with = 3", "with: allowed below [with.NAME]"),
+        ("[with.oort]\nversion = 2", "with.oort.version: allowed below [with.NAME]"),
+        ("[with.oort.method]\nname = 'fedavg'", "with.oort.method.name: allowed below [with.NAME]"),
+        ("[with.oart]\nrounds = 3", "with.oart: there is no method 'oart' (did you mean oort?)"),
+        ("[with.oort]\nround = 3", "with.oort.round: there is no setting 'round'"),
+        ("rounds = 5\n[with.oort]\nrounds = 'x'", "with.oort.rounds: allowed is a whole number"),
+        ("[with.oort.world]\ncharge = 'x'", "with.oort.world.charge: allowed is"),
     ],
 )
 def test_what_is_said_of_a_run_with_one_method_is_checked_whoever_runs(tmp_path, text, said):

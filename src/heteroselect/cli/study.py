@@ -84,7 +84,9 @@ def _print_left(cells: "Sequence[Cell]", study: str, results: Path | None) -> No
     left, seconds = estimate(cells)
     there = recorded(results, study, left) if results is not None else []
     for cell in left:
-        out.print(f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds", markup=False, highlight=False)
+        known = f"; its figures are in {results}" if any(cell is one for one in there) else ""
+        text = f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds{known}"
+        out.print(text, markup=False, highlight=False, soft_wrap=True)
     pace = "" if seconds is None else f", about {seconds / 60:.0f} minutes at the pace of those that are there"
     also = f" (the figures of {len(there)} of them are in {results})" if there else ""
     typer.echo(f"{len(left)} of {len(cells)} runs are left{pace if left else ''}{also}.")

@@ -56,10 +56,9 @@ def load(
     """A preset, a TOML file, a mapping or a Config, with a method and single changes laid over it.
 
     A method named by the source gives way to what the source says of the run; a method named here (the command line)
-    overrides it, and so does what the source says of a run with this method, `[with.NAME]`. What a hand-written source
-    says of single parts stays on top of either. `compared` leaves out what a method says about data, model and clock,
-    and what the source says of a run with it, for runs that are compared; `any_target` is for a metric that is no
-    fraction.
+    overrides it. What the source says of a run with this method, `[with.NAME]`, overrides both, and what a hand-written
+    source says of single parts stays on top. `compared` leaves out what a method says about data, model and clock, and
+    what the source says of a run with it, for runs that are compared; `any_target` is for a metric that is no fraction.
     """
     flat, given = flatten(_tables(source)), flatten(changes or {})
     beside = _of_methods(flat)
@@ -92,10 +91,10 @@ def load(
         theirs = flatten(completed(roles))
         del theirs["name"]
     chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
-    more = {} if compared else {**more, **beside.get(named, {})}
+    by_method, by_source = ({}, {}) if compared else (more, beside.get(named, {}))
     over = method is not None and not same
-    settings = {**flat, **more} if over else {**more, **flat}
-    said = [f"{key} {value} comes with {named}" for key, value in more.items() if over and key not in given]
+    settings = {**flat, **by_method} if over else {**by_method, **flat}
+    settings |= by_source
     table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
     try:
         config = Config.model_validate({**nested({**settings, **given}), "method": table})
@@ -109,6 +108,16 @@ def load(
         config = config.model_copy(update={"paper": ()})
     _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
+    place = source if isinstance(source, str | Path) else "these settings"
+    told = {key: f"{key} {value} comes with {named}" for key, value in by_method.items() if over}
+    told |= {key: f"{key} {value} comes with {named} in {place}" for key, value in by_source.items()}
+    if compared:
+        told = {
+            key: f"{key} {value}, which {named} has by itself, is left out: compared methods have the same"
+            for key, value in {**more, **beside.get(named, {})}.items()
+            if value != attrgetter(key)(config)
+        }
+    said = [text for key, text in told.items() if key not in given and _idle(key, config) is None]
     return Loaded(config, chosen.method, (*said, *chosen.brought))
 
 
@@ -128,12 +137,21 @@ def _of_methods(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Take what is said of a run with single methods, `with.NAME.…`, out of all settings: by name, then by setting."""
     found: dict[str, dict[str, Any]] = {}
     for key in [key for key in flat if key.partition(".")[0] == "with"]:
-        _, _, rest = key.partition(".")
-        name, _, setting = rest.partition(".")
-        if not setting or setting.partition(".")[0] == "method":
-            raise HeteroSelectError(f"{key}: allowed are settings of the run below [with.NAME], such as rounds.")
-        methods.get(name)
+        name, _, setting = key.removeprefix("with").removeprefix(".").partition(".")
+        if setting.partition(".")[0] in ("", "version", "method", "paper"):
+            raise HeteroSelectError(
+                f"{key}: allowed below [with.NAME] are settings of the run, such as rounds, and no parts of a method."
+            )
+        if name not in methods.REGISTRY:
+            guess = meant(name, methods.REGISTRY)
+            raise HeteroSelectError(f"with.{name}: there is no method {name!r}{guess}; `heteroselect methods` has all.")
         found.setdefault(name, {})[setting] = flat.pop(key)
+    for name, settings in found.items():
+        try:
+            Config.model_validate(nested(settings))
+        except ValidationError as error:
+            if error.errors()[0]["loc"]:  # else two settings do not go together, of which the other is elsewhere
+                _explain(error, f"with.{name}.")
     return found
 
 
@@ -220,13 +238,21 @@ def _another(flat: Mapping[str, Any], config: Config) -> bool:
     return any(value != attrgetter(key)(config) for key, value in before.items())
 
 
+def _idle(key: str, config: Config) -> str | None:
+    """Why a setting changes nothing; None where it may change something."""
+    if key not in ONLY_WITH:
+        return None
+    other, value = ONLY_WITH[key]
+    found = attrgetter(other)(config)
+    return None if found == value else f"it has no effect while {other} is {found}; allowed with it is {value}"
+
+
 def _refuse_idle(given: Iterable[str], config: Config) -> None:
     """A setting that somebody changes should change something."""
-    for key in [key for key in given if key in ONLY_WITH]:
-        other, value = ONLY_WITH[key]
-        found = attrgetter(other)(config)
-        if found != value:
-            raise HeteroSelectError(f"{key}: it has no effect while {other} is {found}; allowed with it is {value}.")
+    for key in given:
+        why = _idle(key, config)
+        if why is not None:
+            raise HeteroSelectError(f"{key}: {why}.")
 
 
 def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:
@@ -285,8 +311,8 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     return tables
 
 
-def _explain(error: ValidationError) -> NoReturn:
-    """One sentence for the first thing wrong."""
+def _explain(error: ValidationError, before: str = "") -> NoReturn:
+    """One sentence for the first thing wrong; `before` is where these settings stand."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
@@ -301,4 +327,4 @@ def _explain(error: ValidationError) -> NoReturn:
         field = find(where)
         rule = allowed(field) if field else first["msg"].removeprefix("Input should be ")
         text = f"{where}: allowed is {rule}, not {first['input']!r}."
-    raise HeteroSelectError(text) from None
+    raise HeteroSelectError(before + text) from None
