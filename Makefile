@@ -72,6 +72,7 @@ lint: $(VENV)/.installed-dev
 
 results: $(VENV)/.installed
 	$(BIN)/python studies/first_row.py
+	$(BIN)/python studies/goals.py
 	$(BIN)/python studies/ladder.py
 	$(BIN)/python studies/frontier.py
 	$(BIN)/python studies/results_page.py

@@ -71,10 +71,15 @@ def with_tables(readme: str, results: Row) -> str:
     """The README with its tables made again."""
     mnist = first_table("MNIST", "90 %", rows_of(results, "table1-mnist"))
     for name, made in zip(TABLES, (cifar10(results), mnist, comparison(), crossing()), strict=True):
-        start, end = f"<!-- {name}: made by `make results` -->", f"<!-- end of {name} -->"
-        before, _, rest = readme.partition(start)
-        readme = f"{before}{start}\n{made}{end}{rest.partition(end)[2]}"
+        readme = replaced(readme, name, made)
     return readme
+
+
+def replaced(page: str, name: str, made: str) -> str:
+    """A page with what stands between its two marks of this name made again."""
+    start, end = f"<!-- {name}: made by `make results` -->", f"<!-- end of {name} -->"
+    before, _, rest = page.partition(start)
+    return f"{before}{start}\n{made}{end}{rest.partition(end)[2]}"
 
 
 def comparison() -> str:

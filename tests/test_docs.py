@@ -1,5 +1,6 @@
 """The README and the examples: what they show was made by a command, and runs."""
 
+import doctest
 import json
 import re
 from pathlib import Path
@@ -19,6 +20,8 @@ from heteroselect.runs import study as studies
 from heteroselect.runs.experiment import prepare
 from heteroselect.settings import config, describe
 from heteroselect.settings.config import flatten, load
+from heteroselect.streams import Streams
+from heteroselect.world.devices import Devices
 from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,7 +85,7 @@ def test_heteroselect2_is_what_its_page_says():
         f"H = {train.steps}, η₀ = {rate.start}, λ = {method.server.momentum}, and the weight decay is {train.decay}.",
         f"π_k = clip(c·s_k, {select.floor}·m/K, 1) with Σπ_k = m",
         f"η_t = η₀({final} + {1 - final}·(1 + cos(π(t − 1)/T))/2)",
-        f"with the least D at which their mean can be {method.allocate.average}:",
+        f"D is the shortest deadline for which their mean is {method.allocate.average}:",
         f"a_k ∝ 1/({method.weigh.spread:g} + V(θ_k))",
     ):
         assert said in page, said
@@ -230,6 +233,22 @@ def test_what_is_said_of_killed_runs_is_what_was_counted() -> None:
     assert (found["lost"], found["tracebacks"]) == (0, 0)
 
 
+def test_what_was_reached_stands_beside_what_was_aimed_at():
+    goals, results = script("studies/goals.py"), script("studies/results_page.py").read("results")
+    page = (ROOT / "docs" / "beyond.md").read_text(encoding="utf-8")
+    assert f"made by `make results` -->\n{goals.goals(results)}<!-- end of goals -->" in page
+    found = doctest.testmod(goals)
+    assert (found.attempted, found.failed) == (2, 0)
+    nobody = {"seconds_to_target": None, "wire_megabytes_to_target": None}
+    assert goals.reached(goals.GOALS[0], nobody) == "70 % not reached"
+    middle = []
+    for seed in goals.SEEDS:
+        slow = np.sort(Devices().step_seconds(100, Streams(seed)))  # drawn with chances as their speed
+        middle.append(slow[np.searchsorted(np.cumsum(1 / slow) / np.sum(1 / slow), 0.5)])
+    said = "takes {2:.2f} s per step, and {0:.2f} s and {1:.2f} s with seeds 42 and 43.".format(*middle)
+    assert said in " ".join(page.split())
+
+
 def test_the_sentence_below_the_first_table_names_the_variants_that_arrived():
     results = script("studies/results_page.py")
 
@@ -267,11 +286,14 @@ def test_what_each_part_earns_is_what_the_ladder_says():
     uniform, coarse = rows["8 drawn uniformly"], rows["9 with a quarter of the coordinates and a memory"]
     tenth, twentieth, fortieth = (rows[f"8 at a {part} of a bit"] for part in ("tenth", "twentieth", "fortieth"))
     for said in (
-        f"in fewer rounds than the paper's method, {rounds[1]} and {rounds[0]}, but sends everything: "
+        f"needs {rounds[1]} rounds instead of the paper's {rounds[0]} (which",
+        f"after each round), but sends everything: "
         f"{sent[1] / sent[0]:.1f} times the bytes, {seconds[1] / seconds[0]:.1f} times the seconds.",
         f"sends 1/{sent[1] / sent[2]:.0f} of the bytes: the seconds are 1/{seconds[1] / seconds[2]:.0f}.",
         f"sends 1/{sent[2] / sent[3]:.1f} of the bytes of one bit and takes {seconds[3] / seconds[2]:.2f} of its "
-        f"seconds, with {rounds[3]} rounds instead of {rounds[2]}.",
+        f"seconds, with {rounds[3]} rounds instead of {rounds[2]}; where everything is charged, these make it "
+        f"{everything[3] / everything[2]:.2f} of the seconds.",
+        f"steps 3 to 8 together take {everything[8] / everything[2]:.2f} of the seconds of step 2",
         f"**Everybody finishes together** (4) takes {seconds[4] / seconds[3]:.2f} of the seconds.",
         f"**Weight decay and a falling rate** (6): {seconds[6] / seconds[5]:.2f} of the seconds, "
         f"{rounds[6]} rounds instead of {rounds[5]}.",

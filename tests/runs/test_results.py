@@ -10,7 +10,7 @@ from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.over_seeds import tail
 from heteroselect.runs.results import change, judge, judged_again, merge, verdict
-from heteroselect.runs.study import ClaimTable, read
+from heteroselect.runs.study import ClaimTable, checked, read
 from heteroselect.settings.schema import PaperRow
 
 STUDY = """
@@ -114,6 +114,34 @@ def test_costs_are_compared_by_their_ratio() -> None:
     assert found["interval"]["low"] < found["change"] < found["interval"]["high"] < 1
     assert change(found) == f"0.10 [{found['interval']['low']:.2f}, {found['interval']['high']:.2f}] times the seconds"
     assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
+
+
+@pytest.mark.parametrize(
+    ("times", "word"), [(0.5, "holds"), (0.25, "inconclusive"), (0.1, "refuted"), (1.0, "holds"), (2.0, "holds")]
+)
+def test_a_cost_may_be_compared_with_a_part_of_the_other(times, word) -> None:
+    ratios = (0.22, 0.25, 0.28)
+    rows = [run("a", seed, seconds_to_target=100.0 * ratio) for seed, ratio in enumerate(ratios)]
+    rows += [run("b", seed, seconds_to_target=100.0) for seed in range(3)]
+    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="seconds_to_target", times=times), rows)
+    assert found is not None
+    assert found["verdict"] == word
+    assert found["change"] == pytest.approx((0.22 * 0.25 * 0.28) ** (1 / 3))  # of the whole cost
+    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
+
+
+def test_of_a_cost_that_is_unknown_no_part_is_known() -> None:
+    rows = [run("a", seed, rounds_to_target=5) for seed in range(3)]
+    rows += [run("b", seed, rounds_to_target=None) for seed in range(3)]
+    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="rounds_to_target", times=0.5), rows)
+    assert found is not None
+    assert found["verdict"] == "inconclusive"
+
+
+def test_accuracies_have_no_parts() -> None:
+    claim = {"text": "t", "better": "fedavg", "than": "fedavg", "times": 2}
+    with pytest.raises(HeteroSelectError, match="claim 1: times: allowed are figures to the target with it"):
+        checked({"row": [{"method": "fedavg"}], "claim": [claim]})
 
 
 def test_rows_without_a_seed_in_common_cannot_be_compared() -> None:

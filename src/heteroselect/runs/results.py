@@ -5,6 +5,7 @@ less than a tenth apart (accuracies: one point), and **different** otherwise. A 
 another: it **holds** where the 95 % interval of the paired differences is on its side of zero, is **refuted** where it
 is on the other side, and is **inconclusive** where the interval has zero in it. What it costs to reach a target is
 compared by its ratio (differences of logarithms): seeds may be a factor apart, and the slowest is not to decide alone.
+A claim about a cost may name a factor, `times`, beside which the ratio is judged instead of beside 1.
 """
 
 import json
@@ -113,9 +114,10 @@ def _range(key: str, values: Sequence[float]) -> str:
 
 def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
     """Whether `claim.better` is better than `claim.than`, by differences paired by seed; None where they share no seed.
+    A cost is judged beside `claim.times` that of the other.
 
     A seed that never reaches the target has no difference to give, and is not as good as any that does: then a claim
-    holds, or is refuted, only where all seeds of one row reach the target and none of the other.
+    holds, or is refuted, only where all seeds of one row reach the target and none of the other, and names no factor.
     """
     others = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.than}
     mine = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.better and row["seed"] in others}
@@ -125,15 +127,19 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
     whole = reached == [len(mine), len(mine)]
     high = claim.figure in HIGH
     scale = float if high else math.log
-    found = interval([scale(mine[seed]) - scale(others[seed]) for seed in mine]) if whole else None
+    beside = 0.0 if high else math.log(claim.times)
+    differences = [scale(mine[seed]) - scale(others[seed]) for seed in mine] if whole else []
+    found = interval(differences)
     if found is not None:
-        side = found.mean if high else -found.mean
-        word = "inconclusive" if not found.apart else "holds" if side > 0 else "refuted"
+        judged = interval([one - beside for one in differences]) or found
+        side = judged.mean if high else -judged.mean
+        word = "inconclusive" if not judged.apart else "holds" if side > 0 else "refuted"
     else:
-        word = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}.get((reached[0], reached[1]), "inconclusive")
+        known = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}
+        word = known.get((reached[0], reached[1]), "inconclusive") if claim.times == 1 else "inconclusive"
     return {
         "study": study,
-        **claim.model_dump(),
+        **claim.model_dump(exclude={"times"} if claim.times == 1 else None),
         "by": "difference" if high else "ratio",
         "change": found and _unscaled(found.mean, high),
         "interval": found and {**asdict(found), "low": _unscaled(found.low, high), "high": _unscaled(found.high, high)},
@@ -152,7 +158,7 @@ def judged_again(rows: Sequence[Row], claims: Sequence[Row]) -> list[Row]:
     """The same claims, judged by the rows of a file of results."""
     found = []
     for one in claims:
-        claim = ClaimTable.model_validate({key: one[key] for key in ClaimTable.model_fields})
+        claim = ClaimTable.model_validate({key: one[key] for key in ClaimTable.model_fields if key in one})
         found.append(judge(one["study"], claim, [row for row in rows if row["study"] == one["study"]]))
     return [one for one in found if one is not None]
 

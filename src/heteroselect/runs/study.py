@@ -19,6 +19,7 @@
     than = "fedavg, topk"
     figure = "final_accuracy"
 
+Of a claim about a cost, such as `figure = "seconds_to_target"`, `times = 0.25` asks for a quarter of the other's.
 `charge` is the clock of all rows (world.charge), everything where it is left out. A finished run that differs from a
 row in its clock alone is taken over with its seconds by the other one, where nothing in it hangs on the clock.
 
@@ -33,9 +34,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
@@ -66,7 +67,8 @@ class RowTable(Group):
 
 
 class ClaimTable(Group):
-    """A sentence that the runs may hold or refute: by this figure, one row is better than another."""
+    """A sentence that the runs may hold or refute: by this figure, one row is better than another; where `times` is not
+    1, a cost is below so many times that of the other."""
 
     text: str
     better: str
@@ -80,6 +82,13 @@ class ClaimTable(Group):
         "megabytes_to_target",
         "wire_megabytes_to_target",
     ] = "last_accuracy"
+    times: float = Field(1.0, gt=0)
+
+    @model_validator(mode="after")
+    def _costs_alone(self) -> Self:
+        if self.times != 1 and self.figure.endswith("accuracy"):
+            raise ValueError(f"times: allowed are figures to the target with it, not {self.figure}")
+        return self
 
 
 class Study(Group):

@@ -20,6 +20,8 @@ def explained(error: ValidationError, form: type[BaseModel]) -> str:
         place = _place(path) or "the top level"
         known = list(group.model_fields)
         return f"{where}: there is no {last!r} in {place}{meant(last, known)}; allowed are {', '.join(known)}"
+    if first["type"] == "value_error":
+        return f"{where}: {first['ctx']['error']}"
     rule = _rule(_kind(form, first["loc"]))
     if first["type"] == "missing":
         return f"{where}: it is missing; allowed is {rule}"

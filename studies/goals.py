@@ -1,0 +1,69 @@
+"""Writes the table of docs/beyond.md that sets what was reached on CIFAR-10, seed by seed, beside what was aimed at
+before, from studies/results.json. `make results` runs it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from results_page import ROOT, read, replaced, rows_of, table
+
+from heteroselect.over_seeds import number
+
+PAGE = ROOT / "docs" / "beyond.md"
+SEEDS = (42, 43, 44)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """70 % within so many seconds, by real payloads, and so many megabytes sent up."""
+
+    name: str
+    row: str
+    seconds: float
+    megabytes: float
+
+
+GOALS = (
+    Goal("fast", "heteroselect2", 400, 60),
+    Goal("light", "heteroselect2, light", 700, 30),
+    Goal("milestone", "heteroselect2", 600, 60),
+)
+
+
+def main() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(replaced(text, "goals", goals(read("results"))), encoding="utf-8")
+
+
+def goals(results: Mapping[str, Any]) -> str:
+    """A row per goal and a column per seed."""
+    rows = rows_of(results, "beyond")
+    lines = []
+    for goal in GOALS:
+        runs = {run["seed"]: run for run in rows.get(goal.row, [])}
+        aim = f"{goal.seconds:.0f} s, {goal.megabytes:.0f} MB"
+        lines.append([goal.name, f"`{goal.row}`", aim, *(reached(goal, runs.get(seed)) for seed in SEEDS)])
+    return table(["goal", "row", "70 % within", *(f"seed {seed}" for seed in SEEDS)], lines)
+
+
+def reached(goal: Goal, run: Mapping[str, Any] | None) -> str:
+    """What a run took, and by how much it missed the goal; in bold where it did not miss it.
+
+    >>> run = {"seconds_to_target": 446.0, "wire_megabytes_to_target": 48.8}
+    >>> reached(Goal("fast", "x", 400, 60), run), reached(Goal("slow", "x", 600, 60), run)
+    ('446.0 s, 48.8 MB: 46.0 s too many', '**446.0 s, 48.8 MB**')
+    """
+    if run is None:
+        return "not run"
+    took, sent = run["seconds_to_target"], run["wire_megabytes_to_target"]
+    if took is None:
+        return "70 % not reached"
+    text = f"{number(took)} s, {number(sent)} MB"
+    over = [f"{number(took - goal.seconds)} s"] if took > goal.seconds else []
+    over += [f"{number(sent - goal.megabytes)} MB"] if sent > goal.megabytes else []
+    return f"{text}: {' and '.join(over)} too many" if over else f"**{text}**"
+
+
+if __name__ == "__main__":
+    main()
