@@ -18,6 +18,7 @@ from matplotlib.ticker import NullLocator
 from matplotlib.transforms import Bbox
 from paper_figures import STYLE, WIDTH
 from results_page import OURS, ROOT, read, rows_of
+from results_page import label as label_of
 
 from heteroselect import methods
 from heteroselect.report.style import GRID, INK, PAPER, QUIET, look
@@ -31,8 +32,16 @@ JOINED = "heteroselect2, by bits per coordinate"
 """The points that differ in their bits per coordinate (and, below a tenth, in the least); they are joined."""
 BUDGET = "8 at "
 """How those rows of parts.toml begin that are heteroselect2 with other byte budgets; step 8 has the shipped one."""
-OTHERS = ("0", "1", "2", "stc", "fedluar")
-"""The first words of the rows that stand beside these; the other rows are steps between them (studies/ladder.py)."""
+OTHERS = {
+    "0": "the paper's method",
+    "1": "our recipe, nothing compressed",
+    "2": "DRIVE with our recipe (lean)",
+    "stc": "STC",
+    "fedluar": "FedLUAR",
+}
+"""By their first words the rows that stand beside these; the other rows are steps between them (studies/ladder.py)."""
+EARLIER = "equal weights"
+"""How the rows of beyond.toml begin that are earlier versions of the method."""
 PLACES = [(x, sign * y) for y in (3, 9, 18, 28, 38, 48) for sign in (1, -1) for x in (6, -6)]
 """Where the name of a point may stand, in points away from it, the nearest first."""
 TICKS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000)
@@ -62,7 +71,9 @@ def points(runs: Sequence[Row], groups: Mapping[str, str] = PICTURES["frontier"]
                 yield Point(one["source"], "said in papers, values only", *took, said=True)
         seconds, sent = run["seconds_to_target_by_clock"].get("uplink"), run["wire_megabytes_to_target"]
         if seconds is not None and sent is not None:
-            yield Point(run["row"], groups[run["study"]], seconds, sent)
+            earlier = run["row"].startswith(EARLIER)
+            group = f"{groups[run['study']]}, earlier versions" if earlier else groups[run["study"]]
+            yield Point(label_of(run["row"], [run]), group, seconds, sent)
 
 
 def budgets(runs: Sequence[Row]) -> Iterator[Point]:
@@ -73,9 +84,9 @@ def budgets(runs: Sequence[Row]) -> Iterator[Point]:
         for point in points([run], {"parts": JOINED}):
             yield replace(point, name=f"1/{1 / bits(run):.0f} bit")
     for run in runs:
-        if run["row"].split()[0] in OTHERS:
-            for point in points([run], PICTURES["budgets"]):
-                yield replace(point, name=point.name.lstrip("0123456789 "))
+        word = run["row"].split()[0]
+        for point in points([run], PICTURES["budgets"]) if word in OTHERS else ():
+            yield replace(point, name=OTHERS[word])
 
 
 def bits(run: Row) -> float:
@@ -96,9 +107,13 @@ def drawn(found: Sequence[Point], target: str) -> Figure:
         face = "none" if hollow else colour
         across, up = [one.seconds for one in these], [one.megabytes for one in these]
         panel.scatter(across, up, s=26, facecolors=face, edgecolors=colour, label=group, zorder=3)
-        if group == JOINED:
-            panel.plot(across, up, color=colour, lw=0.8, zorder=2)
-    panel.set(xscale="log", yscale="log", xlabel=f"simulated seconds to {target}", ylabel=f"MB sent up to {target}")
+        names = dict.fromkeys(one.name for one in these)
+        rows = [these] if group == JOINED else [[one for one in these if one.name == name] for name in names]
+        for row in rows:  # the seeds of a row lie together
+            panel.plot([one.seconds for one in row], [one.megabytes for one in row], color=colour, lw=0.8, zorder=2)
+    clock = "real payloads on the clock"
+    panel.set(xscale="log", yscale="log", xlabel=f"simulated seconds to {target}, {clock}")
+    panel.set(ylabel=f"MB sent up to {target}")
     for axis, values in (
         (panel.xaxis, [one.seconds for one in found]),
         (panel.yaxis, [one.megabytes for one in found]),
@@ -117,7 +132,7 @@ def drawn(found: Sequence[Point], target: str) -> Figure:
 
 def label(panel: Axes, found: Sequence[Point], renderer: RendererAgg) -> None:
     """Name every row once, at the nearest place where the name covers no other; a line leads to one that is far off."""
-    first = {one.name: one for one in reversed(found)}  # the seeds of a row lie together
+    first = {one.name: one for one in reversed(found)}
     marks = [panel.transData.transform((one.seconds, one.megabytes)) for one in found]
     taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in marks]
     for one in sorted(first.values(), key=lambda one: (-one.megabytes, one.seconds)):

@@ -433,12 +433,13 @@ def _count(number: int, noun: str) -> str:
 
 
 def restrict(rows: Mapping[str, Sequence[Row]], heads: list[str], lines: Sequence[list[str]]) -> None:
-    """Add the restricted means of seconds and MB where some seed of the study did not arrive; elsewhere they would be
-    plain means."""
+    """Add the restricted means of seconds and MB where some seed of a row with several did not arrive; elsewhere they
+    would be plain means, or the horizon."""
     for key, name in (("seconds_to_target", "s"), ("wire_megabytes_to_target", "MB, real")):
         found = [arrivals(runs, key) for runs in rows.values()]
         limit = horizon(found)
-        if limit is not None and not all(one.whole for one in found):
+        several = [one for runs, one in zip(rows.values(), found, strict=True) if len(runs) > 1]
+        if limit is not None and not all(one.whole for one in several):
             if all(one.restricted(limit) == limit for one in found):
                 continue  # it would say nothing
             heads.append(f"{name}, mean restricted to {number(limit)}")

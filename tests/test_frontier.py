@@ -18,6 +18,7 @@ def run(row: str, seconds: float | None, sent: float | None, *paper: dict[str, A
         "seconds_to_target_by_clock": by_clock,
         "wire_megabytes_to_target": sent,
         "paper": list(paper),
+        "reconstruction": row == "rebuilt",
     }
 
 
@@ -38,6 +39,24 @@ def test_every_row_is_named_once() -> None:
     (panel,) = frontier.drawn(found, "70 %").axes
     assert sorted(text.get_text() for text in panel.texts) == ["other", "row"]
     assert sum(len(points.get_offsets()) for points in panel.collections) == 3
+
+
+def test_seeds_of_a_row_are_joined_and_earlier_versions_and_reconstructions_are_told_apart() -> None:
+    runs = [
+        run("row", 300.0, 50.0),
+        run("equal weights", 310.0, 51.0),
+        run("row", 400.0, 52.0),
+        run("rebuilt", 9.0, 4.0),
+    ]
+    found = list(frontier.points(runs))
+    assert [(one.name, one.group) for one in found] == [
+        ("row", "Table I's methods"),
+        ("equal weights", "Table I's methods, earlier versions"),
+        ("row", "Table I's methods"),
+        ("rebuilt*", "Table I's methods"),
+    ]
+    (panel,) = frontier.drawn(found, "70 %").axes
+    assert [300.0, 400.0] in [list(line.get_xdata()) for line in panel.lines]
 
 
 def test_names_of_points_that_lie_together_do_not_cover_each_other() -> None:

@@ -16,7 +16,7 @@ def run(row: str, seconds: float | None, sent: float | None, **settings: float) 
     clocks = {"uplink": seconds, "everything": seconds and 4 * seconds}
     named = {f"method.allocate.{name}": value for name, value in settings.items()}
     return {
-        **{"study": "parts", "row": row, "settings": named, "paper": []},
+        **{"study": "parts", "row": row, "settings": named, "paper": [], "reconstruction": False},
         **{"seconds_to_target_by_clock": clocks, "wire_megabytes_to_target": sent},
     }
 
@@ -58,9 +58,9 @@ def test_byte_budgets_stand_in_the_order_of_their_bits_and_between_steps_only_wh
         ("1/10 bit", ours, 12.0),
         ("1/5 bit", ours, 19.5),
         ("1/3 bit", ours, 30.0),
-        ("the recipe, nothing compressed", others, 3000.0),
-        ("fedluar", others, 2000.0),
+        ("our recipe, nothing compressed", others, 3000.0),
+        ("FedLUAR", others, 2000.0),
     ]
     (panel,) = frontier.drawn(found, "60 %").axes
-    (line,) = panel.lines  # it joins ours alone
-    assert list(line.get_ydata()) == [12.0, 19.5, 30.0]
+    joined = [list(line.get_ydata()) for line in panel.lines if len(line.get_ydata()) > 1]
+    assert joined == [[12.0, 19.5, 30.0]]  # ours alone
