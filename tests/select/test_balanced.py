@@ -120,6 +120,35 @@ def test_everybody_is_drawn_exactly_as_often_as_it_should_be():
     assert (abs(counts / draws - chance) <= 4 * error + 1e-12).all()
 
 
+@pytest.mark.slow  # twenty thousand draws
+def test_one_cohort_after_another_has_everybody_exactly_as_often_as_it_should_be():
+    """Of so few clients all distances are looked at, unlike of 5,000 groups. Half of the cohorts are drawn where places
+    stay, and half by the selector, where a quarter of the clients have sent nothing yet."""
+    rng, part, half = default_rng(12), Balanced(norm=1.0), 10**4
+    norms = rng.permutation(np.append(np.linspace(0.1, 1.9, 19), 9.0))
+    vectors = rng.standard_normal((15, 6))
+    here = situation(dict(enumerate(vectors)), size=10, reports={"norm": norms})
+    here, places = replace(here, rng=rng), rng.standard_normal((20, 2))
+    chance = chances(norms, 10, part.floor)
+    assert chance.min() == pytest.approx(0.1)
+    assert chance.max() == 1 > np.sort(chance)[-2] > 0.85  # from the floor to always
+    drawn = [spread(chance, places, rng) for _ in range(half)]
+    drawn += [part.select(norms, here).ids for _ in range(half)]
+    assert {len(ids) for ids in drawn} == {10}
+    often = np.stack([np.bincount(np.concatenate(some), minlength=20) for some in (drawn[:half], drawn[half:])]) / half
+    error = np.sqrt(chance * (1 - chance) / half)
+    assert (abs(often - chance) <= 4 * error + 1e-12).all()
+    assert (abs(often.mean(0) - chance) <= 4 * error / np.sqrt(2) + 1e-12).all()
+
+
+def test_each_pair_has_luck_of_its_own():
+    """With one luck for all of them every client would keep its chance, too, but the first of all pairs win or none."""
+    rng, places = default_rng(13), np.repeat(100.0 * np.arange(8), 2)[:, None] + np.tile([0.0, 1.0], 8)[:, None]
+    won = np.array([spread(np.full(16, 0.5), places, rng) % 2 for _ in range(1000)])
+    together = np.corrcoef(won.T)[np.triu_indices(8, 1)]
+    assert np.abs(together).max() < 4.5 / np.sqrt(1000)
+
+
 @given(weights=st.lists(st.floats(0.001, 10), min_size=1, max_size=25), seed=st.integers(0, 10**6), apart=st.booleans())
 @RANDOM
 def test_the_size_is_always_the_same_and_a_seed_gives_one_draw(weights, seed, apart):
