@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heteroselect import HeteroSelectError, methods
-from heteroselect.aggregate import Buffer, Equal, ServerSGD
+from heteroselect.aggregate import Buffer, ByVariance, Equal, ServerSGD
+from heteroselect.allocate import Allocation
+from heteroselect.compress import Drive
 from heteroselect.compress.update import Update
 from heteroselect.compress.wire import encode
 from heteroselect.conditions import Conditions
@@ -51,6 +53,18 @@ class First:
 
     def select(self, scores, here):
         return here.cohort(np.arange(here.size))
+
+
+@dataclass(frozen=True)
+class Rising:
+    """A density of its own for each client, doubled in every step as far as there is more to send."""
+
+    first: tuple[float, ...]
+    average = 1.0
+
+    def allocate(self, scores, cohort, here):
+        densities = np.minimum(2.0 ** (here.moment.round - 1) * np.array(self.first)[cohort.ids], 1.0)
+        return Allocation(float(densities.mean()), densities)
 
 
 class Script:
@@ -182,6 +196,20 @@ def test_models_are_mixed():
 def test_a_constant_discount_of_updates():
     run = Run((2.0, 3.0, 7.0), Buffer(size=1, exponent=0.0))
     assert [one.record.weights for one in run.steps(6)] == [[1.0]] * 6
+
+
+def test_an_answer_counts_by_the_variance_at_the_density_that_it_was_told_at_its_start():
+    # the first schedule, not discounted. 1/(1 + V) = 2θ/π, so that weights are as densities: 0.05 to 0.15, the
+    # double of both, then client 2 of the first step (0.8) beside client 0 of the third (0.2), then 1 of the third
+    # (0.6) beside client 0 of the fourth (0.4)
+    parts = {"compress": Drive(), "allocate": Rising((0.05, 0.15, 0.8)), "weigh": ByVariance()}
+    run = Run((2.0, 3.0, 7.0), Buffer(size=2, exponent=0.0), parts=parts)
+    assert [weights for _, weights in schedule(run.steps(4))] == [
+        {0: 0.25, 1: 0.75},
+        {0: 0.25, 1: 0.75},
+        {2: 0.8, 0: 0.2},
+        {1: 0.6, 0: 0.4},
+    ]
 
 
 def test_what_is_missing_is_given_up_when_it_was_expected_and_fills_no_place():
