@@ -203,7 +203,7 @@ def test_the_bytes_are_those_of_the_format() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    update = sent(unequal(3000), 0.3, Ternary(8, "energy"))
+    update = sent(unequal(3000), 0.45, Ternary(8, "energy"))
     payload = encode(update)
     fields = list(wire._HEADER.unpack_from(payload)[2:-1])
     start = HEADER + 10 + -(-len(update.coded.classes) * fields[3].bit_length() // 8)
@@ -226,6 +226,11 @@ def test_what_cannot_be_is_refused() -> None:
     for lie in ({"k": 3000}, {"k": 1}, {"s": 0}, {"s": 255}, {"t": 0}, {"t": 2**32 - 1}):
         with pytest.raises(WireError):
             decode(forged(HEADER, b"", **lie), 3000)
+    # of two bits each, so that all lengths fit where the header says a class too many, or one class is another
+    assert update.coded.classes[0] == update.coded.classes.max() == fields[3] == 2
+    for other in (forged(HEADER, b"", s=3), forged(HEADER + 10, bytes([payload[HEADER + 10] | 0b01000000]))):
+        with pytest.raises(WireError, match="does not hold"):
+            decode(other, 3000)
 
 
 def test_positions_sorted_by_class_find_their_way_back() -> None:
