@@ -254,6 +254,25 @@ def test_it_knows_how_far_off_it_is() -> None:
     assert (np.diff(falling, 2) > -1e-6).all(), "it is convex"
 
 
+def bound(bits: float) -> float:
+    """No code of R bits per coordinate leaves a normal vector less than D = 2^(−2R) of its energy as error (Shannon).
+    What an unbiased one of error V decodes could be shrunk by c, to the error (1 − c)² + c²V; its least, V/(1 + V),
+    is no less than D, so that V is no less than D/(1 − D)."""
+    least = 2.0 ** (-2 * bits)
+    return least / (1 - least)
+
+
+def test_no_unbiased_coder_has_less_than_the_bound_and_this_one_has_less_than_1_7_times_as_much() -> None:
+    """The figures of the module's first lines and of docs/beyond.md."""
+    assert [bound(bits) for bits in (1.0, 0.5, 0.25, 0.1)] == pytest.approx([0.333, 1.00, 2.41, 6.73], abs=0.005)
+    shrunk = np.linspace(0, 1, 10**4 + 1)
+    for bits in np.geomspace(0.01, 1.0, 60).tolist():
+        best = bound(bits)
+        assert np.min((1 - shrunk) ** 2 + shrunk**2 * best) == pytest.approx(2.0 ** (-2 * bits), rel=1e-6)
+        for exponent in (14, 16):
+            assert 1.4 * best < Ternary(exponent).variance(bits) < 1.7 * best
+
+
 @pytest.mark.parametrize(("exponent", "least"), [(14, 0.0085), (8, 0.357)])
 def test_below_eight_of_a_block_a_lower_density_saves_nothing(exponent: int, least: float) -> None:
     """As the docstring says; above it the error falls at once."""
