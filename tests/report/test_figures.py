@@ -3,7 +3,7 @@
 import pytest
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.report.figures import names, score_parts, write
+from heteroselect.report.figures import accuracy, names, score_parts, selections, write
 from heteroselect.report.load import compare
 
 pytestmark = pytest.mark.slow  # pictures
@@ -42,6 +42,20 @@ def test_each_part_of_the_score_has_a_scale_of_its_own(make_run):
         assert panel.get_ylabel().startswith("mean ")
         assert any(label.get_text() and label.get_visible() for label in panel.get_yticklabels())
     assert [panel.get_xlabel() for panel in figure.axes] == ["", "", "round", "round"]
+
+
+@pytest.mark.parametrize("draw", [accuracy, selections, score_parts])
+def test_many_methods_with_long_names_leave_room_for_the_panels(make_run, tmp_path, draw):
+    few = draw(compare([make_run("few")]))
+    for place in range(12):
+        make_run(f"run{place}", method=f"method {place:02} with a name of some length, as rows of a study have")
+    many = draw(compare([tmp_path / "runs"]))
+    for figure in (few, many):
+        figure.canvas.draw()
+    heights = [figure.axes[0].get_window_extent().height for figure in (few, many)]
+    assert heights[1] > 0.8 * heights[0]
+    (legend,) = many.legends
+    assert legend.get_window_extent().width <= many.bbox.width
 
 
 def test_a_place_that_cannot_be_written(make_run, tmp_path):

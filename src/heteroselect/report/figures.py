@@ -29,6 +29,10 @@ _STYLE: dict[Any, Any] = {
 }  # fmt: skip
 
 
+_LETTERS, _LINE, _ROOM = 18, 0.15, 4
+"""Of a legend: letters per inch, inches per line, and for how many lines the figures have room."""
+
+
 def accuracy(comparison: Comparison) -> Figure:
     figure = Figure(figsize=(7.0, 4.6), layout="constrained")
     for panel, (axis, title) in zip(figure.subplots(2, 2, sharey=True).flat, curves.AXES.items(), strict=True):
@@ -135,10 +139,17 @@ def _plain(label: str) -> str:
 
 
 def _with_legend(figure: Figure) -> Figure:
-    """One legend above all panels."""
+    """One legend above all panels, in as many columns as fit; the figure becomes higher with its lines, so that the
+    panels stay as they are."""
     found: dict[str, Artist] = {}
     for panel in figure.axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    figure.legend(found.values(), found.keys(), loc="outside upper left", ncols=3 if figure.get_figwidth() > 5 else 1)
+    width, height = figure.get_size_inches()
+    across, gap = int(width * _LETTERS), 6  # for the line before a name and what is behind it
+    labels = [textwrap.fill(label, across - gap) for label in found]
+    columns = min(3, max(1, across // (max(map(len, found), default=0) + gap)))
+    lines = -(-sum(1 + label.count("\n") for label in labels) // columns)
+    figure.set_size_inches(width, height + _LINE * max(0, lines - _ROOM))
+    figure.legend(found.values(), labels, loc="outside upper left", ncols=columns)
     return figure
