@@ -7,19 +7,20 @@ import pytest
 import torch
 from flwr.app import RecordDict
 
-from heteroselect.compress import CodedSteps
+from heteroselect.compress import CodedSteps, wire
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flat import Weights
 from heteroselect.flower import HeteroSelectStrategy
 from heteroselect.flower.down import STEPS, WAY, Down, LacksModelError, received
 from heteroselect.flower.memory import Memory
-from heteroselect.flower.records import MODEL, from_array, from_bytes
+from heteroselect.flower.records import MODEL, from_array, from_bytes, to_array
 from heteroselect.runs.folder import RunFolder
 from heteroselect.runs.loop import play
 from heteroselect.runs.progress import find_latest
 from heteroselect.settings.config import to_toml
 
 KIND = {"method.down.kind": "steps"}
+TERNARY = {"method.down.coder": "ternary", "method.down.density": 0.5}
 
 
 @pytest.fixture
@@ -58,12 +59,13 @@ def test_steps_lead_to_the_model_whatever_the_client_has_of_it(tmp_path, walked)
     assert len(from_bytes(from_array(content, MODEL))[0].vector) == 0
 
 
-@pytest.mark.parametrize("has", ["nothing", "another model", "a later model", "a damaged file"])
+@pytest.mark.parametrize("has", ["nothing", "another model", "a later model", "a smaller model", "a damaged file"])
 def test_a_client_that_lacks_the_model_says_so_and_gets_it_whole(tmp_path, walked, has):
     models, trail = walked
     memory, down = Memory(tmp_path, "run", 0), Down(Weights(models[3], {}, trail))
     if has != "nothing":
-        memory.keep_model(4 if has == "a later model" else 2, models[1].numpy())
+        vector = models[1][:200] if has == "a smaller model" else models[1]
+        memory.keep_model(4 if has == "a later model" else 2, vector.numpy())
     if has == "a damaged file":
         (memory.folder / "model.safetensors").write_bytes(b"damaged")
     with pytest.raises(LacksModelError):
@@ -72,6 +74,100 @@ def test_a_client_that_lacks_the_model_says_so_and_gets_it_whole(tmp_path, walke
     assert torch.equal(
         get(Down(Weights(models[3], {}, replace(trail, has=np.array([3, 3])))), memory)[0].vector, models[3]
     )
+
+
+def test_a_kept_model_that_leads_nowhere_does_not_hide_the_initial_one(tmp_path, walked):
+    models, trail = walked
+    memory = Memory(tmp_path, "run", 0)
+    memory.keep_model(1, models[1][:200].numpy())  # no step of 300 coordinates can be read for it
+    weights, _ = get(Down(Weights(models[3], {}, trail)), memory, Weights(models[0], {}))
+    assert torch.equal(weights.vector, models[3])
+
+
+def last(content):
+    """What goes before the last step of a message, and that step."""
+    steps, length = from_array(content, STEPS), content[WAY]["lengths"][-1]
+    return steps[:-length], steps[-length:]
+
+
+def flip(content):
+    before, step = last(content)
+    middle = len(step) // 2
+    content[STEPS] = to_array(before + step[:middle] + bytes([step[middle] ^ 1]) + step[middle + 1 :])
+
+
+def flip_unseen(content):
+    """In the last coordinate, with a checksum of the step that fits: only that of all parameters can tell."""
+    before, step = last(content)
+    magic, version, *fields, _ = wire._HEADER.unpack_from(step)
+    body = step[wire._HEADER.size : -1] + bytes([step[-1] ^ 1])
+    flipped = wire._HEADER.pack(magic, version, *fields, wire._checksum(tuple(fields), body)) + body
+    mine, theirs = (wire.decode(one, fields[0]).dense() for one in (flipped, step))
+    assert not np.array_equal(mine, theirs)
+    content[STEPS] = to_array(before + flipped)
+
+
+def cut(content):
+    content[STEPS] = to_array(from_array(content, STEPS)[:-1])
+
+
+def empty(content):
+    content[STEPS] = to_array(b"")
+
+
+def one_length_less(content):
+    content[WAY]["lengths"] = content[WAY]["lengths"][:-1]
+
+
+def one_length_more(content):
+    content[WAY]["lengths"] = [*content[WAY]["lengths"], 0]
+
+
+def later_round(content):
+    content[WAY]["round"] += 1
+
+
+def no_way(content):
+    del content[WAY]
+
+
+def no_steps(content):
+    del content[STEPS]
+
+
+def cut_buffers(content):
+    content[MODEL] = to_array(from_array(content, MODEL)[:-1])
+
+
+DAMAGE = [
+    flip,
+    flip_unseen,
+    cut,
+    empty,
+    one_length_less,
+    one_length_more,
+    later_round,
+    no_way,
+    no_steps,
+    cut_buffers,
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("has", [0, 2])
+def test_a_client_whose_steps_were_damaged_lacks_the_model_and_keeps_what_it_had(tmp_path, walked, has, damage):
+    models, trail = walked
+    memory, start = Memory(tmp_path, "run", 0), Weights(models[0], {})
+    if has:
+        memory.keep_model(has, models[has].numpy())
+    down = Down(Weights(models[3], {"running_mean": torch.arange(3.0)}, trail))
+    content = RecordDict(down.to(0))
+    damage(content)
+    with pytest.raises(LacksModelError):
+        received(content, memory, start)
+    kept = memory.model()
+    assert (kept[0] if kept else 0) == has
+    assert torch.equal(get(down, memory, start)[0].vector, models[3]), "the next message helps"
 
 
 def played(experiment, nodes, opening_on):
@@ -94,8 +190,7 @@ def test_a_run_is_the_simulators_to_the_bit_and_sends_what_the_ledger_counts(
     tmp_path, name, nodes_of, small, opening_on
 ):
     """Also where clients are scored, where they hold what they learnt, and where both ways are ternary."""
-    ternary = {"method.down.coder": "ternary", "method.down.density": 0.5} if name == "heteroselect2" else {}
-    experiment = small(method=name, **KIND, **ternary)
+    experiment = small(method=name, **KIND, **(TERNARY if name == "heteroselect2" else {}))
     nodes = nodes_of(experiment, tmp_path)
     mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
     assert mine.rounds == theirs.rounds
@@ -123,6 +218,29 @@ def test_nodes_that_lost_their_files_are_sent_the_whole_model(tmp_path, nodes_of
     assert mine.rounds == theirs.rounds
     assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
     assert fetched(nodes)[1] == 12, "three clients in each of four rounds"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_steps_that_were_damaged_on_their_way_end_in_the_same_bits(tmp_path, damage, nodes_of, small, opening_on):
+    """Those of round 3: in round 4 its clients go on from the model that they were then sent whole."""
+    experiment = small(method="heteroselect2", **KIND, **TERNARY)
+    nodes, damaged = nodes_of(experiment, tmp_path), []
+
+    def harm(message):
+        content = message.content
+        if message.metadata.group_id == "3" and STEPS in content and from_array(content, STEPS):
+            damage(content)
+            damaged.append(message.metadata.dst_node_id)
+        return False
+
+    nodes.lose = harm
+    mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
+    assert mine.rounds == theirs.rounds
+    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+    whole = [one.metadata.dst_node_id for one in nodes.seen if WAY in one.content and one.content[WAY]["since"] < 0]
+    assert whole == damaged
+    assert len(damaged) == 3
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """The model on its way to a client: whole, or as the coded steps that the client lacks.
 
 A client that fetches steps keeps the model in a file beside its memory. Server and client agree by a checksum of all
-parameters: one that cannot get to the server's model by the steps it was sent (its file is lost, or the server fell
-back to an earlier round) says so, and is sent the whole model.
+parameters: one that cannot get to the server's model by the steps it was sent (its file is lost, the server fell back
+to an earlier round, or the steps were damaged on their way) says so, and is sent the whole model.
 """
 
 import zlib
@@ -75,9 +75,17 @@ class Down:
 def received(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, Kept]:
     """The model that a message brings, and what goes with it, or LacksModelError; `start` is the initial model, where
     the client knows it."""
+    if WAY not in content and STEPS not in content:
+        return from_bytes(from_array(content, MODEL))
+    try:
+        return _reached(content, memory, start)
+    except RecordError as error:  # damaged on its way: the server has it still
+        raise LacksModelError from error
+
+
+def _reached(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, Kept]:
+    """The model whose checksum the server has sent, which is kept from now on."""
     weights, shared = from_bytes(from_array(content, MODEL))
-    if WAY not in content:
-        return weights, shared
     way = from_record(Way, content, record=WAY)
     vectors = _walked(way, from_array(content, STEPS), memory, start) if way.since >= 0 else iter([weights.vector])
     vector = next((one for one in vectors if check(one) == way.check), None)
@@ -89,22 +97,21 @@ def received(content: RecordDict, memory: Memory, start: Weights | None) -> tupl
 
 def _walked(way: Way, steps: bytes, memory: Memory, start: Weights | None) -> Iterator[Tensor]:
     """Where the steps lead from each model that the client has and that is not beyond the server's."""
+    if len(way.lengths) != way.round - way.since:
+        return  # the model would be kept under the name of a round that it is not of
     kept = memory.model()
     known = [(kept[0], torch.from_numpy(kept[1]))] if kept else []
     for round, vector in [*known, *([(0, start.vector)] if start else [])]:
-        if not way.since <= round <= way.round or len(way.lengths) != way.round - way.since:
+        if not way.since <= round <= way.round:
             continue
         at = sum(way.lengths[: round - way.since])
-        for length in way.lengths[round - way.since :]:
-            try:
-                vector = (
-                    vector + torch.from_numpy(decode(steps[at : at + length], len(vector)).dense())
-                    if length
-                    else vector
-                )
-            except WireError as error:
-                raise RecordError(f"its steps cannot be read ({error})") from error
-            at += length
+        try:
+            for length in way.lengths[round - way.since :]:
+                if length:
+                    vector = vector + torch.from_numpy(decode(steps[at : at + length], len(vector)).dense())
+                at += length
+        except WireError:
+            continue  # damaged, or steps of a model of another size: there may be another one to start from
         yield vector
 
 
