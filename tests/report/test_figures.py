@@ -1,8 +1,10 @@
 """Figures for a paper: every one in both formats, and the same runs give the same files."""
 
 import pytest
+from matplotlib import rc_context
 
 from heteroselect.errors import HeteroSelectError
+from heteroselect.report import figures
 from heteroselect.report.figures import accuracy, names, score_parts, selections, write
 from heteroselect.report.load import compare
 
@@ -46,12 +48,13 @@ def test_each_part_of_the_score_has_a_scale_of_its_own(make_run):
 
 @pytest.mark.parametrize("draw", [accuracy, selections, score_parts])
 def test_many_methods_with_long_names_leave_room_for_the_panels(make_run, tmp_path, draw):
-    few = draw(compare([make_run("few")]))
-    for place in range(12):
-        make_run(f"run{place}", method=f"method {place:02} with a name of some length, as rows of a study have")
-    many = draw(compare([tmp_path / "runs"]))
-    for figure in (few, many):
-        figure.canvas.draw()
+    with rc_context(figures._STYLE):
+        few = draw(compare([make_run("few")]))
+        for place in range(12):
+            make_run(f"run{place}", method=f"method {place:02} with a name of some length, as rows of a study have")
+        many = draw(compare([tmp_path / "runs"]))
+        for figure in (few, many):
+            figure.canvas.draw()
     heights = [figure.axes[0].get_window_extent().height for figure in (few, many)]
     assert heights[1] > 0.8 * heights[0]
     (legend,) = many.legends

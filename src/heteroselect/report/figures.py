@@ -29,7 +29,7 @@ _STYLE: dict[Any, Any] = {
 }  # fmt: skip
 
 
-_LETTERS, _LINE, _ROOM = 18, 0.15, 4
+_LETTERS, _LINE, _ROOM = 16, 0.15, 4
 """Of a legend: letters per inch, inches per line, and for how many lines the figures have room."""
 
 
