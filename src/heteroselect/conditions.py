@@ -34,7 +34,8 @@ def without_variance(compress: object) -> Misfit | None:
     """Why a part that goes by the variance cannot work with this compressor, or None."""
     if isinstance(compress, Coder):
         return None
-    return Misfit("compress", "is allowed with a compressor that knows its variance, as method.compress.kind=drive")
+    rule = "is allowed with a compressor that knows its variance, as method.compress.kind=drive"
+    return Misfit("compress", f"{rule}; with any other take another kind here")
 
 
 @dataclass(frozen=True)

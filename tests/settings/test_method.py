@@ -287,7 +287,7 @@ def test_a_memory_of_what_rounding_loses_is_allowed_without_a_sparse_compressor(
 
 
 def test_shares_of_a_selection_that_gives_none_are_refused():
-    with pytest.raises(HeteroSelectError, match=r"method\.weigh: share is allowed with a selection that decides"):
+    with pytest.raises(HeteroSelectError, match=r"method\.weigh: share is allowed with a selection that says"):
         chosen("fedavg", weigh="share")
     own = replace(methods.get("fedavg"), name="mine", select=Loose())
     with pytest.raises(HeteroSelectError, match=r"method\.weigh.*share"):  # of a user's own part it shows in the round
@@ -317,7 +317,7 @@ def test_no_part_can_be_starved_by_taking_another_in():
     assert "uploads" in replace(methods.get("fedavg"), name="mine", select=DivFL()).needs
     fedcs = replace(divfl, name="mine", select=KINDS["select"]["fedcs"](), weigh=KINDS["weigh"]["data"]())
     assert "links" in fedcs.needs
-    with pytest.raises(HeteroSelectError, match=r"method\.weigh: share is allowed with a selection that decides"):
+    with pytest.raises(HeteroSelectError, match=r"method\.weigh: share is allowed with a selection that says"):
         replace(divfl, name="mine", select=Uniform(), weigh=KINDS["weigh"]["share"]())
     with pytest.raises(HeteroSelectError, match="softmax goes by a score"):
         replace(divfl, name="mine", select=Softmax())

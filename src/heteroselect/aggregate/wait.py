@@ -68,11 +68,15 @@ def unfit(parts: Mapping[str, Any]) -> str | None:
     asking = "score" if kinds["score"] != "none" else "select"
     if asking == "score" or hasattr(parts["select"], "wants"):
         return f"asks nobody for a loss; allowed with it is what goes without, not {asking} {kinds[asking]}"
-    for role, part in parts.items():
-        # a half at the server goes by what a whole cohort did with one model
-        if getattr(part, "by_cohort", False) or hasattr(part, "follow") or hasattr(part, "complete"):
-            which = f"{role} {kinds[role]}"
-            return f"lets clients start one by one; allowed with it is what goes by no whole cohort, not {which}"
+    # a half at the server goes by what a whole cohort did with one model
+    whole = [
+        f"{role} {kinds[role]}"
+        for role, part in parts.items()
+        if getattr(part, "by_cohort", False) or hasattr(part, "follow") or hasattr(part, "complete")
+    ]
+    if whole:
+        rule = "lets clients start one by one; allowed with it is what plans for no whole cohort"
+        return f"{rule}, not {' and not '.join(whole)}"
     if wait.mixes == "models" and kinds["aggregate"] != "mean":
         return f"with mixes models is allowed with aggregate mean only, not {kinds['aggregate']}"
     return None

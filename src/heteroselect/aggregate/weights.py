@@ -88,7 +88,7 @@ class ByShare:
         # of a user's own selector it is known only once it has answered
         if again or getattr(select, "shares", not hasattr(select, "kind")):
             return None
-        return f"is allowed with a selection that decides what each client stands for, which {select.kind} does not"
+        return f"is allowed with a selection that says what each client stands for, such as balanced, not {select.kind}"
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         if cohort.share is None and len(cohort.ids):

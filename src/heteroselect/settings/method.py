@@ -146,9 +146,11 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
     for name, value in wanted.items():
         if name not in known:
             allowed = ", ".join(["kind", *known])
+            others = [kind for kind, part in KINDS[role].items() if name in declared(part)]
+            with_it = f" (method.{role}.kind={others[0]} has it)" if others else ""
             raise HeteroSelectError(
                 f"method.{role}.{name}: {kind_of(present)} has no such setting{meant(name, known)}; allowed are "
-                f"{allowed}."
+                f"{allowed}{with_it}."
             )
         try:
             found[name] = known[name].checked(value)
