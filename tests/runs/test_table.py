@@ -156,3 +156,18 @@ def test_a_wide_terminal_shows_all_columns_and_a_narrow_one_cuts_nothing(cell) -
         widths = [max(len(row[place]) for row in rows) + 3 for place in part]
         assert sum(widths) + 1 <= 80
     assert [place for part in table.groups() for place in part if place] == list(range(1, len(heads)))
+
+
+def test_what_methods_would_have_of_their_own_is_said_where_all_share_data_and_model():
+    alexnet = {"data": {"variant": "plain"}, "model": {"name": "alexnet", "dropout": 0.5, "init": "torch"}}
+    linear = {"data": {}, "model": {"name": "logistic", "dropout": 0.5, "init": "torch"}}
+    assert tables.without_their_own([("fedavg", alexnet), ("heteroselect2", alexnet), ("heteroselect2", alexnet)]) == [
+        "heteroselect2 runs without model.dropout = 0.0, which it has of its own: all share the model",
+        "heteroselect2 runs without model.init = kaiming, which it has of its own: all share the model",
+    ]
+    (only,) = tables.without_their_own([("heteroselect2", linear)])  # which has no dropout
+    assert "model.init" in only
+    (only,) = tables.without_their_own([("heteroselect-as-run", alexnet)])
+    assert only.endswith("data.variant = authors, which it has of its own: all share the data")
+    same = {"data": {}, "model": {"name": "alexnet", "dropout": 0.0, "init": "kaiming"}}
+    assert tables.without_their_own([("heteroselect2", same), ("mine", alexnet)]) == []

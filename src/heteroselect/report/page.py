@@ -20,7 +20,7 @@ from heteroselect.report.load import Comparison, Group, Run
 from heteroselect.report.style import look
 from heteroselect.report.tables import NOTHING, shown
 from heteroselect.runs.table import shown as difference
-from heteroselect.runs.table import without_own_data
+from heteroselect.runs.table import without_their_own
 from heteroselect.settings import PaperRow
 from heteroselect.world.clock import clock_sentence
 
@@ -130,7 +130,8 @@ def _notes(comparison: Comparison) -> list[str]:
     runs = [run for group in comparison.groups for run in group.runs]
     notes = [*footnotes(run.summary for run in runs)]
     if len(comparison.groups) > 1:
-        notes += without_own_data((str(run.summary["method"]), run.config.get("data", {})) for run in runs)
+        tables = ({name: run.config.get(name, {}) for name in ("data", "model")} for run in runs)
+        notes += without_their_own(zip((str(run.summary["method"]) for run in runs), tables, strict=True))
     items = "".join(f"<li>{escape(note)}</li>" for note in (*notes, *comparison.left_out))
     return [f'<ul class="notes">{items}</ul>'] if items else []
 

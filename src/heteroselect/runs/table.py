@@ -30,6 +30,7 @@ from heteroselect.over_seeds import (
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.grid import Cell
 from heteroselect.runs.result import Line
+from heteroselect.settings.config import ONLY_WITH, flatten
 from heteroselect.world.clock import clock_sentence
 
 Summary = dict[str, Any]
@@ -248,21 +249,23 @@ def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Sum
             summary[name] = None if limit is None else value.restricted(limit)
     clocks = sorted({cell.config.world.charge for cell in cells})
     judged = sorted({cell.config.data.evaluate for cell in cells})
-    datas = ((cell.loaded.method.name, cell.config.data.model_dump()) for cell in cells)
-    below = [*footnotes(found.values()), *without_own_data(datas)]
+    asked = ((cell.loaded.method.name, cell.config.model_dump(include={"data", "model"})) for cell in cells)
+    below = [*footnotes(found.values()), *without_their_own(asked)]
     targets = sorted({Measure.of(one).short(one["target"]) for one in found.values()})
     return Table(rows, names[0], ranked, clocks, judged, budgets, horizons, below, targets), list(found.values())
 
 
-def without_own_data(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Sentences on what methods set of the data, which is left out where all runs are to share it; of each run the name
-    of its method, and its settings of the data."""
+def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Sentences on what methods set of data and model, which is left out where all runs are to share them; of each run
+    the name of its method, and its tables of data and model."""
     found = {}
-    for name, data in runs:
-        own = REGISTRY[name].settings if name in REGISTRY else {}
+    for name, tables in runs:
+        flat, own = flatten(tables), REGISTRY[name].settings if name in REGISTRY else {}
         for key, value in own.items():
-            if key.startswith("data.") and data.get(key.removeprefix("data.")) != value:
-                found[name, key] = f"{name} runs without {key} = {value}, which it has of its own: all share the data"
+            group, (other, needed) = key.partition(".")[0], ONLY_WITH.get(key, (key, flat.get(key)))
+            if group in ("data", "model") and flat.get(other) == needed and flat.get(key) != value:
+                text = f"{name} runs without {key} = {value}, which it has of its own"
+                found[name, key] = f"{text}: all share the {group}"
     return list(found.values())
 
 

@@ -108,17 +108,23 @@ def load(
         config = config.model_copy(update={"paper": ()})
     _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
-    place = source if isinstance(source, str | Path) else "these settings"
-    told = {key: f"{key} {value} comes with {named}" for key, value in by_method.items() if over}
-    told |= {key: f"{key} {value} comes with {named} in {place}" for key, value in by_source.items()}
     if compared:
-        told = {
-            key: f"{key} {value}, which {named} has by itself, is left out: compared methods have the same"
-            for key, value in {**more, **beside.get(named, {})}.items()
-            if value != attrgetter(key)(config)
-        }
+        told = _left_out({**more, **beside.get(named, {})}, named, config)
+    else:
+        place = source if isinstance(source, str | Path) else "these settings"
+        told = {key: f"{key} {value} comes with {named}" for key, value in by_method.items() if over}
+        told |= {key: f"{key} {value} comes with {named} in {place}" for key, value in by_source.items()}
     said = [text for key, text in told.items() if key not in given and _idle(key, config) is None]
     return Loaded(config, chosen.method, (*said, *chosen.brought))
+
+
+def _left_out(own_settings: Mapping[str, Any], named: str, config: Config) -> dict[str, str]:
+    """By their keys, sentences on what a method would have by itself and does not have in a comparison."""
+    return {
+        key: f"{key} {value}, which {named} has by itself, is left out: compared methods have the same"
+        for key, value in own_settings.items()
+        if value != attrgetter(key)(config)
+    }
 
 
 def _tables(source: str | Path | Mapping[str, Any] | Config) -> Mapping[str, Any]:
