@@ -14,7 +14,7 @@ from heteroselect.cli import privacy
 from heteroselect.errors import HeteroSelectError
 from heteroselect.kinds import KINDS
 from heteroselect.methods import REGISTRY
-from heteroselect.over_seeds import tail
+from heteroselect.over_seeds import number, tail
 from heteroselect.report.tables import settings_page
 from heteroselect.runs import study as studies
 from heteroselect.runs.experiment import prepare
@@ -311,8 +311,15 @@ def test_what_each_part_earns_is_what_the_ladder_says():
         f"a twentieth takes {twentieth['rounds_to_target']} of them and "
         f"{twentieth['wire_megabytes_to_target']:.1f} MB, a fortieth {fortieth['rounds_to_target']} and "
         f"{fortieth['wire_megabytes_to_target']:.1f} MB ",
+        *(
+            f"{name} takes {run['rounds_to_target']} rounds, {run['seconds_to_target']:,.0f} s and "
+            f"{number(run['wire_megabytes_to_target'])} MB"
+            for name, run in (("STC", rows["stc"]), ("FedLUAR", rows["fedluar"]))
+        ),
+        f"but {rows['stc']['seconds_to_target'] / seconds[8]:.1f} times the seconds",
     ):
         assert said in page, said
+    assert rows["stc"]["wire_megabytes_to_target"] < sent[8]
     assert (rounds[5], seconds[5]) == (rounds[4], seconds[4])
     assert rounds[2] <= rounds[1]
     third = rows["8 at a third of a bit"]
