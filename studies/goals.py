@@ -37,14 +37,17 @@ def main() -> None:
 
 
 def goals(results: Mapping[str, Any]) -> str:
-    """A row per goal and a column per seed."""
+    """A row per goal, a column per seed, and one for the first seed on another type of CPU."""
     rows = rows_of(results, "beyond")
     lines = []
     for goal in GOALS:
         runs = {run["seed"]: run for run in rows.get(goal.row, [])}
         aim = f"{goal.seconds:.0f} s, {goal.megabytes:.0f} MB"
-        lines.append([goal.name, f"`{goal.row}`", aim, *(reached(goal, runs.get(seed)) for seed in SEEDS)])
-    return table(["goal", "row", "70 % within", *(f"seed {seed}" for seed in SEEDS)], lines)
+        again = next(iter(rows.get(f"{goal.row}, on another CPU", [])), None)
+        cells = [reached(goal, run) for run in (*(runs.get(seed) for seed in SEEDS), again)]
+        lines.append([goal.name, f"`{goal.row}`", aim, *cells])
+    heads = [*(f"seed {seed}" for seed in SEEDS), f"seed {SEEDS[0]}, another CPU"]
+    return table(["goal", "row", "70 % within", *heads], lines)
 
 
 def reached(goal: Goal, run: Mapping[str, Any] | None) -> str:

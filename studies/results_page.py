@@ -25,8 +25,8 @@ CLOCKS = {"paper": "the paper's clock", "uplink": "real payloads", "everything":
 CIFAR_ROWS = ("heteroselect-as-run", "control without the score", "heteroselect", "fedavg", "fedcg")
 OURS = "heteroselect2"
 VARIANTS = {
+    "heteroselect2, on another CPU": "The same run on another type of CPU, where rounding differs,",
     "heteroselect2, light": "“Light” (half the bits, longer rounds)",
-    "heteroselect2, steps down": "“Steps down” (the model comes down as its coded steps)",
 }
 """Rows of our own method with other settings that stand beside it, and what they are called in a sentence."""
 

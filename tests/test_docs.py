@@ -250,6 +250,26 @@ def test_what_was_reached_stands_beside_what_was_aimed_at():
     assert said in " ".join(page.split())
 
 
+def test_what_is_said_of_whole_runs_is_what_their_courses_say():
+    courses = script("studies/courses.py")
+    found = doctest.testmod(courses)
+    assert (found.attempted, found.failed) == (2, 0)
+    runs = json.loads(courses.FILE.read_text(encoding="utf-8"))["runs"]
+    page = " ".join((ROOT / "docs" / "beyond.md").read_text(encoding="utf-8").split())
+    again, down = (runs[f"heteroselect2, {name}, seed-42"] for name in ("on another CPU", "steps down"))
+    first = next(row for row in again if row[1] >= 0.7)
+    even = next(row for row in again if row[1] >= 0.7 and row[0] % 2 == 0)
+    for said in (
+        f"with seed 42 on another type of CPU after {first[2]:.0f} s and {first[4]:.0f} MB;",
+        f"would be at 70 % in round {even[0]}, after {even[2]:.0f} s.",
+        f"after {down[-1][0]} rounds ({down[-1][3]:.0f} s and {down[-1][5] / 1000:.1f} GB down) that run ends at "
+        f"{100 * down[-1][1]:.1f} %, where the whole model ends at {100 * again[-1][1]:.1f} % on the same CPU "
+        f"({again[-1][3]:,.0f} s and {again[-1][5] / 1000:.1f} GB).",
+        f"All {again[-1][0]} rounds (“on another CPU” in the [results](results.md)) end at {100 * again[-1][1]:.1f} %;",
+    ):
+        assert said in page, said
+
+
 def test_the_sentence_below_the_first_table_names_the_variants_that_arrived():
     results = script("studies/results_page.py")
 
@@ -262,8 +282,8 @@ def test_the_sentence_below_the_first_table_names_the_variants_that_arrived():
     text = results.beside_the_paper(rows)
     assert "`heteroselect2` sends 1/40 of the bytes up and takes 1/10.0 of the seconds; 1/10.0 of" in text
     assert "It also trains" in text
-    light, down = results.VARIANTS
-    text = results.beside_the_paper({**rows, light: run(600.0, 20.0), down: run(None, None)})
+    never, light = results.VARIANTS
+    text = results.beside_the_paper({**rows, light: run(600.0, 20.0), never: run(None, None)})
     assert "longer rounds) sends 1/100 and takes 1/5.0 and 1/5.0. All of them also train" in text
     assert results.beside_the_paper({"heteroselect2": run(300.0, 50.0)}) == ""
 
