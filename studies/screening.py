@@ -32,8 +32,9 @@ def main() -> None:
     found = json.loads(kept.read_text()) if kept.exists() else {}
     for name in [row["name"] for row in rows]:
         log = runs / name / "seed-42" / "rounds.jsonl"
-        if log.exists():
-            found[name] = figures([json.loads(line) for line in log.read_text().splitlines()])
+        rounds = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        if any(line["accuracy"] is not None for line in rounds):
+            found[name] = figures(rounds)
             found[name]["length"] = length(log.parent)
     kept.write_text(json.dumps(found, indent=1) + "\n")
     page = ROOT / "docs" / "beyond.md"

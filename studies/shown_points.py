@@ -60,24 +60,12 @@ def points(state: dict[str, Any], ahead: float) -> dict[str, Any]:
 
 
 def table(known: dict[str, list[dict[str, Any]]]) -> str:
-    """Of each run the mean accuracy of each point over its rounds, and how far single rounds are off a smooth one."""
-    lines = ["| run | rounds | z | w | average | swings of z | of w | of the average |", "|---|---|" + "---:|" * 6]
+    """Of each run the mean accuracy of each point over the rounds whose states were kept."""
+    lines = ["| run | after rounds | z | w | average |", "|---|---|---:|---:|---:|"]
     for name, rows in known.items():
-        first, last = rows[0]["round"], rows[-1]["round"]
         means = [f"{100 * sum(row[point] for row in rows) / len(rows):.1f}" for point in POINTS]
-        swung = [f"{100 * swings([row[point] for row in rows]):.1f}" for point in POINTS]
-        lines.append(f"| {name} | {first} to {last} | {' | '.join([*means, *swung])} |")
+        lines.append(f"| {name} | {', '.join(str(row['round']) for row in rows)} | {' | '.join(means)} |")
     return "\n".join(lines)
-
-
-def swings(course: list[float]) -> float:
-    """The root mean square of what each value is off the middle between its two neighbours.
-
-    >>> swings([1.0, 2.0, 3.0, 4.0]), swings([0.0, 1.0, 0.0, 1.0])
-    (0.0, 1.0)
-    """
-    off = [b - (a + c) / 2 for a, b, c in zip(course, course[1:], course[2:], strict=False)]
-    return float((sum(one * one for one in off) / len(off)) ** 0.5) if off else 0.0
 
 
 if __name__ == "__main__":
