@@ -3,6 +3,7 @@
 from typing import Any
 
 from heteroselect import aggregate, allocate, compress, score, select, train
+from heteroselect.method import kind_of
 
 _SHIPPED: dict[str, tuple[type, ...]] = {
     "score": (score.NoScore, score.Informativeness),
@@ -85,3 +86,8 @@ KINDS: dict[str, dict[str, Any]] = {
     role: {str(vars(kind)["kind"]): kind for kind in kinds} for role, kinds in _SHIPPED.items()
 }
 """role → name → class"""
+
+
+def is_shipped(role: str, part: object) -> bool:
+    """Whether a part is one of this package, so that its role, its kind and its settings say all of it."""
+    return KINDS[role].get(kind_of(part)) is type(part)

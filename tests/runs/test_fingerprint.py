@@ -3,8 +3,11 @@
 import functools
 import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -361,15 +364,14 @@ def test_the_summary_has_the_digest_and_equal_runs_have_equal_ones(tmp_path):
 
 def aged(folder: Path) -> None:
     """Make the run in a folder one from before there was the role `average`, a setting of `server` and one of the
-    world; the digest of a part with fewer fields was another."""
+    world."""
     config = read_toml(folder / "config.toml")
     del config["method"]["average"], config["method"]["server"]["rate"], config["world"]["attack"]
     (folder / "config.toml").write_text(tomli_w.dumps(config))
     then = Fingerprint.read(folder)
     gone = ("method.average.", "method.server.rate", "world.attack.")
     settings = {key: value for key, value in then.settings.items() if not key.startswith(gone)}
-    parts = {name: digest for name, digest in then.parts.items() if name != "method.average"}
-    rewrite(folder, replace(then, settings=settings, parts={**parts, "method.server": "0" * 32}))
+    rewrite(folder, replace(then, settings=settings))
 
 
 def rewrite(folder: Path, fingerprint: Fingerprint) -> None:
@@ -408,6 +410,46 @@ def test_a_run_that_was_broken_off_before_there_was_a_setting_goes_on_to_the_sam
     aged(tmp_path / "run")
     resumed = heteroselect.resume(tmp_path / "run", **OWN)
     assert resumed.model_sha256 == play(tmp_path / "whole", **plain).model_sha256
+
+
+MOVED = """
+import shutil, sys
+from pathlib import Path
+import heteroselect
+
+copy, run, points = (Path(one) for one in sys.argv[1:])
+assert Path(heteroselect.__file__).is_relative_to(copy), heteroselect.__file__
+from heteroselect.report.load import compare
+from heteroselect.runs.study import plan, read
+
+assert heteroselect.resume(run).status == "finished"
+heteroselect.run(run / "config.toml", out=run.parent / "again")
+print(len(compare([run, run.parent / "again"]).groups), plan(read(points / "s.toml"), points / "two").cells[0].path)
+"""
+
+
+def test_a_file_of_the_package_may_move(points):
+    """A copy in which the module of a selector, of a solver and of a model have other names goes on with a run of this
+    one, reports the two as one and takes a study's cell."""
+    (cell,) = plan(read(points / "s.toml"), points / "one").cells
+    grid.play_cell(cell, threads=1)
+    settings = {**SMALL, "data.name": "points.npz", "method.score.kind": "none"}
+    with pytest.raises(PowerError):
+        heteroselect.run("mnist", method="oort", settings=settings, out=points / "run", watch=stop)
+    package = points / "copy" / "heteroselect"
+    shutil.copytree(Path(heteroselect.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for old in ("select/oort", "select/uniform", "train/sgd", "models/logistic"):
+        new = f"{old}_of_old"
+        (package / f"{old}.py").rename(package / f"{new}.py")
+        before, after = (f"{name.replace('/', '.')}" for name in (old, new))
+        for file in package.rglob("*.py"):
+            text = file.read_text()
+            file.write_text(re.sub(rf"heteroselect\.{re.escape(before)}\b", f"heteroselect.{after}", text))
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    call = [sys.executable, "-c", MOVED, str(package.parent), str(points / "run"), str(points)]
+    found = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.split() == ["1", str(cell.path)]
 
 
 def renumbered(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.over_seeds import tail
-from heteroselect.runs.results import change, judge, judged_again, merge, verdict
+from heteroselect.runs.results import change, figures_of, judge, judged_again, merge, rounds_file, verdict
 from heteroselect.runs.study import ClaimTable, checked, read
 from heteroselect.settings.schema import PaperRow
 
@@ -207,3 +207,25 @@ def test_a_claim_about_a_row_that_there_is_not_is_refused(tmp_path: Path) -> Non
     path.write_text(STUDY.replace('than = "slow"', 'than = "fast"'))
     with pytest.raises(HeteroSelectError, match="claim: allowed are the rows 'fedavg', 'slow', not 'fast'"):
         read(path)
+
+
+def test_rounds_are_kept_beside_the_results_where_the_study_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text("keep_rounds = true\n" + STUDY.replace('name = "slow"', 'name = "very slow, or slower"'))
+    Path("s.toml").write_text(Path("s.toml").read_text().replace('than = "slow"', 'than = "very slow, or slower"'))
+    found = CliRunner().invoke(app, ["study", "s.toml", "--results", "kept/results.json", "--quiet"])
+    assert found.exit_code == 0, found.output
+    rows = json.loads(Path("kept/results.json").read_text())["runs"]
+    names = sorted(file.name for file in Path("kept/rounds/s").iterdir())
+    assert names == [f"{row}-{seed}.jsonl" for row in ("fedavg", "very-slow-or-slower") for seed in (1, 2)]
+    for row in rows:
+        assert row["provenance"]["threads"] >= 1
+        lines = [json.loads(line) for line in rounds_file(Path("kept/results.json"), row).read_text().splitlines()]
+        again = figures_of(lines, row["target"])
+        assert {key: row[key] for key in again} == again
+        summary = json.loads((Path("runs/s") / row["row"] / f"seed-{row['seed']}" / "summary.json").read_text())
+        assert {key: again[key] for key in again if key in summary} == {
+            key: summary[key] for key in again if key in summary
+        }

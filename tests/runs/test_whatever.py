@@ -74,7 +74,7 @@ def signed(**changes: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
     def sign(content: dict[str, Any]) -> dict[str, Any]:
         fields = {key: value for key, value in content.items() if key not in ("version", "sha256")} | changes
         digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
-        return {"version": 1, **fields, "sha256": digest}
+        return {"version": content["version"], **fields, "sha256": digest}
 
     return sign
 

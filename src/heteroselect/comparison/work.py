@@ -116,6 +116,7 @@ def finish_study(
         for end, folders in _pages(done).items():
             said += write(folders, path / f"report{end}.html", path / f"figures{end}", command)
     if results is not None:
+        kept.keep_rounds(results, study, name, planned)
         kept.merge(results, rows)
     rounds = {(cell.method, cell.seed): read_rounds(cell.path) for cell in done}
     left = {**{cell.method: "not run yet" for cell in planned.cells if not cell.done}, **failed, **planned.refused}

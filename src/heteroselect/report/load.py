@@ -206,8 +206,10 @@ def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> boo
     for first in ("version", f"{key.rpartition('.')[0]}.kind"):
         if mine.get(first) != other.get(first):
             return key == first
-    if key.endswith(")") and (key not in other or any(_explains(one, key, mine, other) for one in mine)):
-        return False  # an older run has no fingerprint, and of a setting that differs the digest says nothing new
+    if key.endswith("(version)") and key not in other:
+        return False  # an older run has not noted it
+    if key.endswith(")") and any(_explains(one, key, mine, other) for one in mine):
+        return False  # of a setting that differs the digest says nothing new
     return bool(mine[key] != other.get(key))
 
 

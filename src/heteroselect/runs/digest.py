@@ -114,9 +114,12 @@ class _Teller:
             self.say("array", array.dtype.str, array.shape, np.ascontiguousarray(array).tobytes())
 
     def _home(self, thing: Any) -> str | None:
-        """The module of what goes by its name, with its version; None for the user's own."""
+        """The module of what goes by its name, with its version; None for the user's own. Modules of this package are
+        not told apart: they may move."""
         module = str(getattr(thing, "__module__", None) or "builtins")
         top = module.partition(".")[0]
+        if top == "heteroselect":
+            return top
         if top in _NOTED:
             return module
         package = sys.modules.get(top)
@@ -154,6 +157,9 @@ class _Teller:
 
     def _module(self, one: ModuleType) -> None:
         top = one.__name__.partition(".")[0]
+        if top == "heteroselect":
+            self.say("module", top)
+            return
         if top in _NOTED or "-packages" in str(getattr(one, "__file__", "")):
             self.say("module", one.__name__, getattr(sys.modules.get(top), "__version__", ""))
             return

@@ -14,16 +14,14 @@ from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json, write_whole
-from heteroselect.kinds import KINDS
 from heteroselect.runs.folder import FINGERPRINT as FILE
 from heteroselect.runs.folder import read_summary
 from heteroselect.settings.config import flatten, nested
 from heteroselect.settings.method import completed as whole
-from heteroselect.settings.method import made
 from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import Config
 
-UNKNOWN, FORMAT = "unknown", 1
+UNKNOWN, FORMAT = "unknown", 2
 _SHOWN, _MOST = 6, 100  # differences that a sentence names, and how often a run can be given more rounds
 NEWER = ("scipy", "zstandard", "constriction")
 """Packages whose versions not every run has noted; they move what a part decides, or the bytes of an upload."""
@@ -47,7 +45,7 @@ class Fingerprint:
 
     settings: Mapping[str, Any]
     parts: Mapping[str, str]
-    """of data, model, loss, metric, world and the parts of the method: the same for all seeds"""
+    """of the data, and of what is the user's own (model, loss, metric, world, parts): the same for all seeds"""
     drawn: Mapping[str, str]
     """of what comes from the seed as well: the clients' data and the first weights"""
     versions: Mapping[str, str]
@@ -73,18 +71,8 @@ class Fingerprint:
             yield from replace(self, settings=settings, extended=tuple(before)).stages()
 
     def completed(self) -> "Fingerprint":
-        """As a run of today would have it: settings that are newer than the run have their defaults, and so has the
-        digest of a shipped part that has got a setting since then."""
-        settings = completed(self.settings)
-        newer = {key.split(".")[1] for key in settings if key.startswith("method.") and key not in self.settings}
-        parts = dict(self.parts)
-        for role in newer if parts else ():
-            written = nested(settings)["method"][role]
-            if written["kind"] in KINDS[role]:
-                from heteroselect.runs.digest import digest_of  # it imports PyTorch
-
-                parts[f"method.{role}"] = digest_of(made(role, written))
-        return replace(self, settings=settings, parts=parts)
+        """As a run of today would have it: settings that are newer than the run have their defaults."""
+        return replace(self, settings=completed(self.settings))
 
     def differences(self, now: "Fingerprint") -> list[str]:
         """What is another in `now`, by name and with both values; what is newer than a run has its default."""

@@ -14,6 +14,7 @@ import torch
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.evaluate import Metric, accuracy
+from heteroselect.kinds import is_shipped
 from heteroselect.method import Method, kind_of
 from heteroselect.runs.digest import LENGTH, digest_of
 from heteroselect.runs.experiment import Experiment, source_of
@@ -23,19 +24,20 @@ from heteroselect.settings.config import Loaded
 from heteroselect.settings.world import WorldSettings
 from heteroselect.version import __version__
 
-_DEFAULTS = {"loss": torch.nn.functional.cross_entropy, "metric": accuracy}
-
 
 def fingerprint(experiment: Experiment, device: str) -> Fingerprint:
     """Of an experiment that was prepared to be identified; before its first round, while what the user handed over is
     as it was handed over."""
-    parts = {
-        "data": experiment.federation.sha256[:LENGTH],
-        "model": digest_of(experiment.module, weights=experiment.trained),
-        **_parts(experiment.method, {"loss": experiment.task.loss, "metric": _told(experiment.metric)}),
-    }
+    own: dict[str, Any] = {}
+    if experiment.task.loss is not torch.nn.functional.cross_entropy:
+        own["loss"] = experiment.task.loss
+    if experiment.metric != Metric.of(accuracy):
+        own["metric"] = _told(experiment.metric)
     if "world" in experiment.own:
-        parts["world"] = digest_of(experiment.environment.world)
+        own["world"] = experiment.environment.world
+    parts = {"data": experiment.federation.sha256[:LENGTH], **_parts(experiment.method, own)}
+    if experiment.config.model.name == "own":
+        parts["model"] = digest_of(experiment.module, weights=experiment.trained)
     parts |= _files(experiment.config.world)
     labels = hashlib.sha256()
     for client in experiment.federation.clients:
@@ -50,7 +52,9 @@ def _files(settings: WorldSettings) -> dict[str, str]:
 
 
 def _parts(method: Method, others: Mapping[str, Any]) -> dict[str, str]:
-    roles = {f"method.{role}": part for role, part in method.parts()}
+    """Digests of the user's own parts and of `others`. A shipped part is its role, its kind and its settings, all of
+    which stand in the settings already: its file may move."""
+    roles = {f"method.{role}": part for role, part in method.parts() if not is_shipped(role, part)}
     return {name: digest_of(part) for name, part in {**others, **roles}.items()}
 
 
@@ -67,8 +71,8 @@ def _versions(device: str) -> dict[str, str]:
 
 
 def planned(loaded: Loaded, device: str, known: dict[Any, str | None]) -> Fingerprint:
-    """What is known of the fingerprint of a run from its settings alone, without preparing it: model and weights follow
-    from these. Digests of data sets are kept in `known`; of one that is not there, nothing is said."""
+    """What is known of the fingerprint of a run from its settings alone, without preparing it: weights follow from
+    these. Digests of data sets are kept in `known`; of one that is not there, nothing is said."""
     settings = loaded.config.data
     columns = settings.input_column, settings.label_column, settings.owner_column, settings.partition == "natural"
     key = settings.name, settings.dir, settings.test_fraction, columns
@@ -78,7 +82,7 @@ def planned(loaded: Loaded, device: str, known: dict[Any, str | None]) -> Finger
         except HeteroSelectError:
             known[key] = None
     data = known[key]
-    parts = _parts(loaded.method, _DEFAULTS) | ({} if data is None else {"data": data})
+    parts = _parts(loaded.method, {}) | ({} if data is None else {"data": data})
     parts |= _files(loaded.config.world)
     return Fingerprint(deciding(loaded.config.model_dump()), parts, {}, _versions(device))
 
@@ -90,7 +94,8 @@ def unlike(path: Path, plan: Fingerprint, *, versions: bool = True) -> list[str]
     if then is None:
         return None
     then = then if versions else replace(then, versions=plan.versions)
-    parts = {name: digest for name, digest in then.parts.items() if name in {*plan.parts, "world"}}
+    # a plan whose data set is not at hand says nothing of it; whatever else the run has and the plan has not is its own
+    parts = {name: digest for name, digest in then.parts.items() if name != "data" or name in plan.parts}
     found = replace(then, parts=parts, drawn={}).differences(plan)
     unknown = [f"{name}: {UNKNOWN}" for name, digest in parts.items() if digest == UNKNOWN]
     more = [f"rounds: {one['from']} → {one['to']} after round {one['after']}" for one in then.extended]

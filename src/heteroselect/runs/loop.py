@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import platform
 import signal
 import threading
 import time
@@ -13,7 +12,6 @@ from functools import partial
 from types import FrameType
 from typing import Any, Protocol
 
-import torch
 from safetensors.torch import save
 from torch import Tensor
 
@@ -28,6 +26,7 @@ from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
 from heteroselect.runs.progress import STORE, Pace, Progress
+from heteroselect.runs.provenance import environment
 from heteroselect.runs.result import Interrupted, Line, Result
 from heteroselect.runs.spread import spread
 from heteroselect.runs.store import clear
@@ -38,7 +37,6 @@ from heteroselect.simulate.engine import Simulator
 from heteroselect.simulate.evaluator import Evaluator as TestSet
 from heteroselect.simulate.pool import Pool
 from heteroselect.step import play_step
-from heteroselect.version import __version__
 
 KINDS_OF_BYTES = ("up", "down", "scoring", "calibration")
 
@@ -95,7 +93,7 @@ def play(
             "fingerprint": folder.fingerprint.sha256 if folder and folder.fingerprint else None,
             "rounds_sha256": folder.rounds_sha256 if folder else None,
             "wall_seconds": saver.seconds,
-            "environment": _environment(threads, device),
+            "environment": environment(threads, device),
         }
     flat = FlatModel(experiment.module)
     flat.load(weights)
@@ -287,13 +285,3 @@ def _client_figures(
         others = evaluator.on(federation.unseen)
         found["unseen_accuracy"] = others.value(others.outputs(weights))
     return found
-
-
-def _environment(threads: int, device: str) -> dict[str, Any]:
-    return {
-        "heteroselect": __version__,
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "threads": threads,
-        "device": device,
-    }

@@ -10,6 +10,7 @@ A claim about a cost may name a factor, `times`, beside which the ratio is judge
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import parse_json, write_whole
+from heteroselect.measure import Measure
 from heteroselect.over_seeds import interval, number, tail
 from heteroselect.runs.folder import for_people, read_rounds, read_summary
 from heteroselect.runs.grid import Cell
@@ -27,10 +29,11 @@ from heteroselect.settings.schema import PaperRow
 
 Row = dict[str, Any]
 
-COPIED = (
-    *("rounds_run", "peak_accuracy", "final_accuracy", "rounds_to_target", "seconds_to_target"),
-    *("megabytes_to_target", "wire_megabytes_to_target", "total_seconds", "total_megabytes", "total_wire_megabytes"),
+KEPT = (
+    *("round", "accuracy", "loss_mean", "seconds", "cumulative_seconds", "seconds_by_charge"),
+    *("bytes_up_paper", "bytes_up", "bytes_down", "bytes_scoring", "bytes_calibration"),
 )
+"""What of each round is kept beside a file of results: all that its figures are made of."""
 COMPARED = {
     "rounds_to_target": "rounds to target",
     "seconds_to_target": "seconds to target",
@@ -58,28 +61,93 @@ def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str
 
 def _row(study: str, cell: Cell, command: str) -> Row:
     summary, lines = read_summary(cell.path), read_rounds(cell.path)
-    reached = summary["rounds_to_target"]
-    clocks = lines[0].get("seconds_by_charge", {}) if lines else {}
+    measure = Measure.of(summary)
+    figures = figures_of(lines, summary["target"], measure)
+    reached = figures["rounds_to_target"]
     return {
         **_planned(study, cell),
         "method": summary["method"],
         "reconstruction": bool(summary.get("reconstruction")),
         "sends_float32": bool(summary.get("sends_float32", True)),
         "target": summary["target"],
+        **({} if measure == Measure() else {"metric": measure.as_dict()}),
         "stopped": bool(cell.config.stop_at_target and reached and summary["rounds_run"] < cell.config.last_round),
-        **{key: summary[key] for key in COPIED},
-        "last_accuracy": tail(lines),
-        "seconds_to_target_by_clock": {
-            clock: reached and sum(line["seconds_by_charge"][clock] for line in lines[:reached]) for clock in clocks
-        },
+        **figures,
         "decides_by_clock": list(depends(cell.config.method)),
-        "down_megabytes_to_target": reached and sum(line["bytes_down"] for line in lines[:reached]) / 1e6,
-        "scoring_megabytes_to_target": reached and sum(line["bytes_scoring"] for line in lines[:reached]) / 1e6,
+        "worst_tenth_accuracy": summary.get("client_accuracy_worst_tenth"),
         "command": command,
         "version": summary["environment"]["heteroselect"],
+        "provenance": summary["environment"],
         "wall_seconds": summary["wall_seconds"],
         "model_sha256": summary["model_sha256"],
     }
+
+
+def figures_of(lines: Sequence[Row], target: float, measure: Measure = Measure()) -> Row:
+    """Every figure of a row that follows from the rounds of its run."""
+    evaluated = [line for line in lines if line["accuracy"] is not None]
+    first = next((line for line in evaluated if measure.reached(line["accuracy"], target)), None)
+    reached = None if first is None else int(first["round"])
+    clocks = lines[0]["seconds_by_charge"] if lines else {}
+
+    def total(kind: str, rounds: int | None) -> float | None:
+        return None if rounds is None else float(sum(line[kind] for line in lines[:rounds])) / 1e6
+
+    def traffic(rounds: int | None) -> float | None:
+        """Both ways, whatever it was sent for."""
+        kinds = ("bytes_up", "bytes_down", "bytes_scoring", "bytes_calibration")
+        return None if rounds is None else sum(line[kind] for line in lines[:rounds] for kind in kinds) / 1e6
+
+    def by_clock(rounds: int | None) -> dict[str, float | None]:
+        if rounds is None:
+            return dict.fromkeys(clocks)
+        return {clock: sum(line["seconds_by_charge"][clock] for line in lines[:rounds]) for clock in clocks}
+
+    return {
+        "rounds_run": len(lines),
+        "peak_accuracy": measure.best(line["accuracy"] for line in evaluated),
+        "final_accuracy": evaluated[-1]["accuracy"] if evaluated else None,
+        "last_accuracy": tail(lines),
+        "rounds_to_target": reached,
+        "seconds_to_target": None if first is None else first["cumulative_seconds"],
+        "seconds_to_target_by_clock": by_clock(reached),
+        "megabytes_to_target": total("bytes_up_paper", reached),
+        "wire_megabytes_to_target": total("bytes_up", reached),
+        "down_megabytes_to_target": total("bytes_down", reached),
+        "scoring_megabytes_to_target": total("bytes_scoring", reached),
+        "calibration_megabytes_to_target": total("bytes_calibration", reached),
+        "all_megabytes_to_target": traffic(reached),
+        "total_seconds": lines[-1]["cumulative_seconds"] if lines else 0.0,
+        "total_seconds_by_clock": by_clock(len(lines)),
+        "total_megabytes": total("bytes_up_paper", len(lines)),
+        "total_wire_megabytes": total("bytes_up", len(lines)),
+        "total_down_megabytes": total("bytes_down", len(lines)),
+        "total_scoring_megabytes": total("bytes_scoring", len(lines)),
+        "total_calibration_megabytes": total("bytes_calibration", len(lines)),
+        "total_all_megabytes": traffic(len(lines)),
+    }
+
+
+def rounds_file(file: Path, row: Row) -> Path:
+    """Where the rounds of a row lie, beside the file of results."""
+    return file.parent / "rounds" / str(row["study"]) / f"{_plain(str(row['row']))}-{row['seed']}.jsonl"
+
+
+def _plain(label: str) -> str:
+    """A label as the name of a file."""
+    return re.sub(r"[^\w.-]+", "-", label).strip("-")
+
+
+def keep_rounds(file: Path, study: Study, name: str, planned: Planned) -> None:
+    """Write the rounds of all runs that have ended beside the file of results, where the study asks for it."""
+    for cell in planned.cells if study.keep_rounds else ():
+        if cell.done:
+            target = rounds_file(file, {"study": name, "row": cell.method, "seed": cell.seed})
+            lines = read_rounds(cell.path, KEPT)
+            text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+            with for_people(target.parent):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(target, text.encode())
 
 
 def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
@@ -205,7 +273,7 @@ def _identity(row: Row) -> Row:
     return {**found, "charge": row.get("charge", "paper")}
 
 
-NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds"}
+NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds", "all_megabytes_to_target": "MB in all"}
 
 
 def change(claim: Mapping[str, Any]) -> str:

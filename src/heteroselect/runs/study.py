@@ -25,6 +25,9 @@ row in its clock alone is taken over with its seconds by the other one, where no
 
 A crossed row is named after its row and the values of the axes, as in the claim.
 
+With `keep_rounds = true` the rounds of its runs are kept beside the file of results, so that each figure can be made
+again from them.
+
 A study that cannot be understood is refused before its first run. A pair of a cross that cannot work is left out, with
 the reason.
 """
@@ -81,6 +84,7 @@ class ClaimTable(Group):
         "seconds_to_target",
         "megabytes_to_target",
         "wire_megabytes_to_target",
+        "all_megabytes_to_target",
     ] = "last_accuracy"
     times: float = Field(1.0, gt=0)
 
@@ -102,6 +106,8 @@ class Study(Group):
     settings: dict[str, Any] = Field(default_factory=dict)
     cross: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     claim: tuple[ClaimTable, ...] = ()
+    keep_rounds: bool = False
+    """whether the rounds of its runs are kept beside a file of results"""
 
     @property
     def labels(self) -> list[str]:
