@@ -20,13 +20,13 @@ import numpy as np
 from machine import description, markdown
 
 import heteroselect
-from heteroselect.allocate import All
-from heteroselect.compress import QSGD, STC, Drive, Everything, Ternary
-from heteroselect.compress.update import Update, Values
-from heteroselect.compress.wire import encode
+from heteroselect.core.update import Update, Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.methods import get
-from heteroselect.train import SharedRate
+from heteroselect.parts.allocate import All
+from heteroselect.parts.compress import QSGD, STC, Drive, Everything, Ternary
+from heteroselect.parts.compress.wire import encode
+from heteroselect.parts.train import SharedRate
 
 RESULTS = Path(__file__).resolve().parent / "results"
 ALEXNET = 2_781_514

@@ -23,10 +23,10 @@ import numpy as np
 import zstandard
 from machine import description, markdown
 
-from heteroselect.compress import BFloat16, Drive, Float16, Float32, Ternary, UniformValues, wire
-from heteroselect.compress.positions import _COUNT, _SEGMENT, ENTROPY
-from heteroselect.compress.update import Update
-from heteroselect.compress.wire import TABLE, WireError, decode, encode
+from heteroselect.core.update import Update
+from heteroselect.parts.compress import BFloat16, Drive, Float16, Float32, Ternary, UniformValues, wire
+from heteroselect.parts.compress.positions import _COUNT, _SEGMENT, ENTROPY
+from heteroselect.parts.compress.wire import TABLE, WireError, decode, encode
 
 HEADER = wire._HEADER.size
 RESULTS = Path(__file__).parent / "results"

@@ -24,25 +24,25 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from heteroselect import run
-from heteroselect.aggregate import Mean
-from heteroselect.compress import Curvature
-from heteroselect.compress.wire import decode
+from heteroselect.core.flat import FlatModel
+from heteroselect.core.messages import Order, Question
+from heteroselect.core.moment import Moment
+from heteroselect.core.population import Population
 from heteroselect.data.examples import Examples, Pixels, Source
+from heteroselect.engines.simulate.engine import Simulator
+from heteroselect.engines.simulate.pool import Pool
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import FlatModel
-from heteroselect.messages import Order, Question
-from heteroselect.moment import Moment
-from heteroselect.population import Population
-from heteroselect.round import play_round
+from heteroselect.parts.aggregate import Mean
+from heteroselect.parts.compress import Curvature
+from heteroselect.parts.compress.wire import decode
+from heteroselect.parts.score import Informativeness
+from heteroselect.parts.select import Situation, Softmax
+from heteroselect.parts.train import SGD
+from heteroselect.round.round import play_round
 from heteroselect.runs import experiment as experiments
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.loop import evaluator
-from heteroselect.score import Informativeness
-from heteroselect.select import Situation, Softmax
 from heteroselect.settings.config import load
-from heteroselect.simulate.engine import Simulator
-from heteroselect.simulate.pool import Pool
-from heteroselect.train import SGD
 
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, Any]

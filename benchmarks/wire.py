@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from heteroselect.compress.codecs.bits import pack, unpack
-from heteroselect.compress.positions import encode_positions, entropy_bytes
-from heteroselect.compress.topk import kept_count, top_positions
-from heteroselect.compress.update import Update
-from heteroselect.compress.values import BFloat16, Float16, Float32, UniformValues
-from heteroselect.compress.wire import decode, encode
+from heteroselect.core.update import Update
+from heteroselect.parts.compress.codecs.bits import pack, unpack
+from heteroselect.parts.compress.positions import encode_positions, entropy_bytes
+from heteroselect.parts.compress.topk import kept_count, top_positions
+from heteroselect.parts.compress.values import BFloat16, Float16, Float32, UniformValues
+from heteroselect.parts.compress.wire import decode, encode
 
 SIZE = 2_781_514  # AlexNet
 LIMIT_BYTES = 1.02  # times the bound, and 64 bytes

@@ -10,9 +10,9 @@ from typing import Any
 
 from results_page import ROOT, read
 
-from heteroselect.over_seeds import tail
+from heteroselect.comparison.over_seeds import tail
+from heteroselect.comparison.results import merge
 from heteroselect.runs.folder import read_rounds
-from heteroselect.runs.results import merge
 
 FILE = ROOT / "studies" / "results.json"
 RUN = ROOT / "docs" / "results" / "cifar10-log" / "run"

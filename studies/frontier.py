@@ -21,7 +21,7 @@ from results_page import OURS, ROOT, read, rows_of
 from results_page import label as label_of
 
 from heteroselect import methods
-from heteroselect.report.style import GRID, INK, PAPER, QUIET, look
+from heteroselect.comparison.report.style import GRID, INK, PAPER, QUIET, look
 
 PICTURES = {
     "frontier": {"table1": "Table I's methods", "beyond": "heteroselect2"},

@@ -8,7 +8,7 @@ from typing import Any
 
 from results_page import ROOT, read, replaced, rows_of, table
 
-from heteroselect.over_seeds import number
+from heteroselect.comparison.over_seeds import number
 
 PAGE = ROOT / "docs" / "beyond.md"
 SEEDS = (42, 43, 44)

@@ -12,9 +12,9 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from heteroselect.over_seeds import FINAL, spread, tail
+from heteroselect.comparison.over_seeds import FINAL, spread, tail
+from heteroselect.comparison.study import Study, read
 from heteroselect.runs.folder import finished, read_rounds, read_summary
-from heteroselect.runs.study import Study, read
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- hostile: made by `make hostile` -->", "<!-- end of hostile -->"

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor
 
-from heteroselect.flat import FlatModel
-from heteroselect.messages import Order
-from heteroselect.moment import Moment
+from heteroselect.core.flat import FlatModel
+from heteroselect.core.messages import Order
+from heteroselect.core.moment import Moment
+from heteroselect.parts.train import Job
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.folder import read_rounds
 from heteroselect.settings.config import load
-from heteroselect.train import Job
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- in common: made by studies/in_common.py -->", "<!-- end of in common -->"

@@ -12,8 +12,8 @@ from matplotlib.ticker import NullLocator
 from paper_figures import STYLE, WIDTH
 from results_page import ROOT, read, rows_of
 
-from heteroselect.over_seeds import number
-from heteroselect.report.style import INK, QUIET, look
+from heteroselect.comparison.over_seeds import number
+from heteroselect.comparison.report.style import INK, QUIET, look
 
 Row = Mapping[str, Any]
 

@@ -29,13 +29,13 @@ import torch
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from heteroselect.aggregate import LookAhead
-from heteroselect.compress.update import Update, Values
-from heteroselect.messages import Order
-from heteroselect.part import setting
-from heteroselect.state import Kept
-from heteroselect.train import SGD
-from heteroselect.train.solver import Job, Trainable, Trained, Turn
+from heteroselect.core.messages import Order
+from heteroselect.core.part import setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values
+from heteroselect.parts.aggregate import LookAhead
+from heteroselect.parts.train import SGD
+from heteroselect.parts.train.solver import Job, Trainable, Trained, Turn
 
 SHAPES = ((64, 27), (192, 576), (384, 1728), (256, 3456), (256, 2304), (512, 1024), (10, 512))
 KEPT = ("total", "clean", "momentum")

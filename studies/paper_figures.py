@@ -47,12 +47,12 @@ from paper_numbers import (
     unchanged,
 )
 
+from heteroselect.comparison.over_seeds import Arrivals, interval, tail
+from heteroselect.comparison.report import curves
+from heteroselect.comparison.report.compared import RECONSTRUCTED, drawn
+from heteroselect.comparison.report.curves import Band, Curve, Floats
+from heteroselect.comparison.report.style import GRID, INK, PAPER, QUIET, Look, look
 from heteroselect.files import write_whole
-from heteroselect.over_seeds import Arrivals, interval, tail
-from heteroselect.report import curves
-from heteroselect.report.compared import RECONSTRUCTED, drawn
-from heteroselect.report.curves import Band, Curve, Floats
-from heteroselect.report.style import GRID, INK, PAPER, QUIET, Look, look
 
 LOOKS = {
     "heteroselect": look(0), "heteroselect-as-run": look(7), CONTROL: look(6), "fedavg": look(1), "optrate": look(2),

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from heteroselect.over_seeds import tail
+from heteroselect.comparison.over_seeds import tail
+from heteroselect.comparison.report import curves
+from heteroselect.comparison.report.curves import Band, Curve, Floats, Lines
+from heteroselect.comparison.study import plan
+from heteroselect.comparison.study import read as read_study
 from heteroselect.paper.replay import read_log
-from heteroselect.report import curves
-from heteroselect.report.curves import Band, Curve, Floats, Lines
 from heteroselect.runs.folder import CONFIG, read_rounds, read_summary, whole_rounds
-from heteroselect.runs.study import plan
-from heteroselect.runs.study import read as read_study
 from heteroselect.settings import PaperRow
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from heteroselect.kinds import KINDS
-from heteroselect.method import kind_of
+from heteroselect.comparison.report.tables import ROLES
+from heteroselect.core.part import declared, kind_of
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import Entry
-from heteroselect.part import declared
-from heteroselect.report.tables import ROLES
+from heteroselect.parts.kinds import KINDS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "parts.md"
 HEAD = """# Parts and methods

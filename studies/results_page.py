@@ -13,10 +13,10 @@ import numpy as np
 import tuning
 from numpy.typing import NDArray
 
-from heteroselect.over_seeds import Arrivals, horizon, number, spread
-from heteroselect.runs import study as studies
-from heteroselect.runs.results import change
-from heteroselect.runs.table import TO_TARGET, arrivals
+from heteroselect.comparison import study as studies
+from heteroselect.comparison.over_seeds import Arrivals, horizon, number, spread
+from heteroselect.comparison.results import change
+from heteroselect.comparison.table import TO_TARGET, arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ("cifar10", "results", "comparison", "crossing")

@@ -8,9 +8,9 @@ the training.
 from dataclasses import replace
 
 from heteroselect import methods
-from heteroselect.aggregate import ByScore
-from heteroselect.score import Informativeness
-from heteroselect.select import Softmax
+from heteroselect.parts.aggregate import ByScore
+from heteroselect.parts.score import Informativeness
+from heteroselect.parts.select import Softmax
 
 scored = replace(
     methods.get("lean"),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from heteroselect.cli.lists import general_settings, method_settings
-from heteroselect.report.tables import kinds_page, settings_page
+from heteroselect.comparison.report.tables import kinds_page, settings_page
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 HEAD, REST = "| setting | default | allowed | meaning |", "\n\n## What overrides what"

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from safetensors.numpy import load_file
 
-from heteroselect.flat import Weights
+from heteroselect.core.flat import Weights
+from heteroselect.engines.simulate.pool import Pool
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.loop import evaluator
 from heteroselect.settings.config import load
-from heteroselect.simulate.pool import Pool
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- shown points: made by studies/shown_points.py -->", "<!-- end of shown points -->"

@@ -32,10 +32,10 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from heteroselect.comparison.report.figure import STYLE, save
+from heteroselect.comparison.report.style import COLOURS, QUIET
 from heteroselect.flower.plan import ERROR, Plan, new_token
 from heteroselect.flower.processes import Flower
-from heteroselect.report.figure import STYLE, save
-from heteroselect.report.style import COLOURS, QUIET
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import RunFolder, finished, read_rounds
 from heteroselect.settings.config import Loaded, load, to_toml

@@ -23,30 +23,30 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from heteroselect.aggregate import Equal, Inverse
-from heteroselect.allocate.density import proportional
-from heteroselect.allocate.waterfill import waterfill
-from heteroselect.arrays import Counts, Reals
-from heteroselect.client import Pending
-from heteroselect.compress import Update
+from heteroselect.comparison.report.style import INK, look
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.flat import FlatModel, Weights
+from heteroselect.core.messages import Order
+from heteroselect.core.moment import Moment
+from heteroselect.core.state import by_role
 from heteroselect.data.batches import to_inputs
-from heteroselect.flat import FlatModel, Weights
-from heteroselect.messages import Order
-from heteroselect.method import Weigher
-from heteroselect.moment import Moment
-from heteroselect.report.style import INK, look
-from heteroselect.round import observe_and_score, select_and_allocate
+from heteroselect.engines.simulate.engine import Simulator
+from heteroselect.parts.aggregate import Equal, Inverse
+from heteroselect.parts.allocate.density import proportional
+from heteroselect.parts.allocate.waterfill import waterfill
+from heteroselect.parts.compress import Update
+from heteroselect.parts.score import Scores
+from heteroselect.parts.select import Cohort, Situation, Softmax, Uniform
+from heteroselect.round.client import Pending
+from heteroselect.round.method import Weigher
+from heteroselect.round.round import observe_and_score, select_and_allocate
+from heteroselect.round.stages import Plan, Round, Seen
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import Engine, play, simulated
 from heteroselect.runs.progress import Progress
 from heteroselect.runs.result import Line, Result
-from heteroselect.score import Scores
-from heteroselect.select import Cohort, Situation, Softmax, Uniform
 from heteroselect.settings.config import load
-from heteroselect.simulate.engine import Simulator
-from heteroselect.stages import Plan, Round, Seen
-from heteroselect.state import by_role
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PICTURES = ROOT / "studies" / "theory.json", ROOT / "docs" / "results"

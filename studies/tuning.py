@@ -8,8 +8,8 @@ from typing import Any
 
 from scipy import stats
 
-from heteroselect.over_seeds import interval, spread
-from heteroselect.runs.table import shown
+from heteroselect.comparison.over_seeds import interval, spread
+from heteroselect.comparison.table import shown
 
 Row = Mapping[str, Any]
 KEY = "last_accuracy"

@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 from torch import nn
 
 from heteroselect import models, run
-from heteroselect.arrays import Reals
-from heteroselect.conditions import Conditions
-from heteroselect.flat import FlatModel
-from heteroselect.flops import step_flops
-from heteroselect.report.figure import save
-from heteroselect.report.style import COLOURS, QUIET
-from heteroselect.streams import Draws, Streams
+from heteroselect.comparison.report.figure import save
+from heteroselect.comparison.report.style import COLOURS, QUIET
+from heteroselect.core.arrays import Reals
+from heteroselect.core.conditions import Conditions
+from heteroselect.core.flat import FlatModel
+from heteroselect.core.flops import step_flops
+from heteroselect.core.streams import Draws, Streams
 from heteroselect.world import (
     Coupling,
     DrawnWorld,

@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from heteroselect.compress import Kept, Scene
-from heteroselect.compress.codecs import Head
-from heteroselect.compress.codecs.bits import pack, packed_size, unpack
-from heteroselect.compress.codecs.float import BFLOAT16, FLOAT16
-from heteroselect.compress.grid import to_grid
-from heteroselect.compress.topk import kept_count, top_positions
-from heteroselect.compress.update import Update, Values
-from heteroselect.compress.wire import WireError, decode
-from heteroselect.flat import FlatModel
-from heteroselect.part import setting
+from heteroselect.core.flat import FlatModel
+from heteroselect.core.part import setting
+from heteroselect.core.update import Update, Values
+from heteroselect.parts.compress import Kept, Scene
+from heteroselect.parts.compress.codecs import Head
+from heteroselect.parts.compress.codecs.bits import pack, packed_size, unpack
+from heteroselect.parts.compress.codecs.float import BFLOAT16, FLOAT16
+from heteroselect.parts.compress.grid import to_grid
+from heteroselect.parts.compress.topk import kept_count, top_positions
+from heteroselect.parts.compress.wire import WireError, decode
 
 
 def unlooked() -> Tensor:

@@ -20,5 +20,7 @@ def shared() -> Path:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pictures of a comparison are files that say who made them, and nothing else: to draw them takes seconds.
-    tests/report and tests/cli/test_cli.py look at real ones."""
-    monkeypatch.setattr("heteroselect.report.figures.saved", lambda figure, ending, dpi, about: str(about).encode())
+    tests/comparison/report and tests/cli/test_cli.py look at real ones."""
+    monkeypatch.setattr(
+        "heteroselect.comparison.report.figures.saved", lambda figure, ending, dpi, about: str(about).encode()
+    )

@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 
 import heteroselect
-from heteroselect import evaluate, methods
+from heteroselect import methods
 from heteroselect.cli import privacy
+from heteroselect.comparison import study as studies
+from heteroselect.comparison.over_seeds import number, tail
+from heteroselect.comparison.report.tables import settings_page
+from heteroselect.comparison.results import change
+from heteroselect.core import evaluate
+from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
-from heteroselect.kinds import KINDS
 from heteroselect.methods import REGISTRY
-from heteroselect.over_seeds import number, tail
-from heteroselect.report.tables import settings_page
-from heteroselect.runs import study as studies
+from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.experiment import prepare
-from heteroselect.runs.results import change
 from heteroselect.settings import config, describe
 from heteroselect.settings.config import flatten, load
-from heteroselect.streams import Streams
 from heteroselect.world.devices import Devices
 from scripts import script
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from heteroselect.comparison.results import KEPT, figures_of, rounds_file
+from heteroselect.core.measure import Measure
 from heteroselect.files import read_toml
-from heteroselect.measure import Measure
-from heteroselect.runs.results import KEPT, figures_of, rounds_file
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
 RESULTS = STUDIES / "results.json"

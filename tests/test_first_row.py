@@ -4,7 +4,7 @@ import doctest
 
 import pytest
 
-from heteroselect.runs import study as studies
+from heteroselect.comparison import study as studies
 from scripts import script
 
 first_row = script("studies/first_row.py")

@@ -8,9 +8,9 @@ import torch
 from numpy.random import default_rng
 from torch import nn
 
-from heteroselect.flat import FlatModel
+from heteroselect.core.flat import FlatModel
 from heteroselect.models import build
-from heteroselect.train import SGD, Job, Turn
+from heteroselect.parts.train import SGD, Job, Turn
 from scripts import script
 
 lost = script("studies/lost.py")

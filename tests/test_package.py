@@ -67,7 +67,7 @@ def test_the_wheel_holds_the_package_and_nothing_under_another_licence(dist: Pat
     files, facts = opened(dist, "heteroselect")
     presets = {f"heteroselect/presets/{path.name}" for path in (ROOT / "src/heteroselect/presets").glob("*.toml")}
     code = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
-    page = {"heteroselect/report/page.css", "heteroselect/report/page.js"}
+    page = {"heteroselect/comparison/report/page.css", "heteroselect/comparison/report/page.js"}
     assert {file for file in files if ".dist-info/" not in file} == {
         *code,
         *presets,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import heteroselect
-from heteroselect.report.curves import Curve
+from heteroselect.comparison.report.curves import Curve
 from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -223,7 +223,7 @@ def test_all_figures_of_tiny_runs(tmp_path, capsys, monkeypatch):
                 )
     (tmp_path / "runs" / "table1" / "fedavg" / "seed-42" / "summary.json").unlink()
     out, file = tmp_path / "out", tmp_path / "figures.json"
-    monkeypatch.setattr("heteroselect.runs.study.refuse_another", lambda cell, known: None)  # they are other runs
+    monkeypatch.setattr("heteroselect.comparison.study.refuse_another", lambda cell, known: None)  # they are other runs
     figures.main(["--runs", str(tmp_path / "runs"), "--out", str(out), "--numbers", str(file)])
     assert sorted(path.stem for path in out.iterdir()) == sorted(figures.FIGURES)
     assert all(path.stat().st_size < 150_000 for path in out.iterdir())

@@ -17,8 +17,8 @@ import typer.core
 
 import heteroselect
 from heteroselect.cli.app import app
-from heteroselect.kinds import KINDS
 from heteroselect.methods import REGISTRY
+from heteroselect.parts.kinds import KINDS
 from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -132,7 +132,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
     built = subprocess.run([*command, str(tmp_path / "site")], capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     reference = (tmp_path / "site" / "reference.html").read_text(encoding="utf-8")
-    for name in ("heteroselect.run", "heteroselect.resume", "heteroselect.method.Selector"):
+    for name in ("heteroselect.run", "heteroselect.resume", "heteroselect.round.method.Selector"):
         assert f'id="{name}"' in reference
     assert "what is in rounds.jsonl: who took part" in reference, "what stands before a colon is not taken for a type"
     pages = {path.relative_to(tmp_path / "site").stem for path in (tmp_path / "site").rglob("*.html")}

@@ -31,7 +31,7 @@ def python(*words: str) -> str:
 
 
 HEAVY = {"torch", "flwr", "matplotlib"}
-PARTS = {"numpy", "pydantic", "heteroselect.kinds"}
+PARTS = {"numpy", "pydantic", "heteroselect.parts.kinds"}
 """The parts and the settings take a third of a second, for which help does not wait."""
 
 
@@ -55,7 +55,7 @@ print("imported:", sorted({unwanted} & set(sys.modules)))
 
 
 def test_a_supernode_starts_without_pytorch():
-    code = "import sys, heteroselect.flower.uplink; print('torch' in sys.modules)"
+    code = "import sys, heteroselect.engines.flower.uplink; print('torch' in sys.modules)"
     assert python("-c", code) == "False\n"
 
 
@@ -71,7 +71,7 @@ print("torch._dynamo" in sys.modules)
 
 
 def test_every_module_can_be_imported():
-    """In one order; that the order makes no difference is in tests/test_rooms.py."""
+    """In one order; that the order makes no difference is in tests/test_storeys.py."""
     assert int(python("-c", EVERY)) > 100
 
 

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate import ByScore, Mean, ServerMomentum
-from heteroselect.allocate import Schedule, ScoreShare, Waterfill
-from heteroselect.allocate.density import proportional
-from heteroselect.compress import ErrorMemory
-from heteroselect.compress.update import Update
-from heteroselect.conditions import Conditions, position_bits
-from heteroselect.moment import Moment
-from heteroselect.population import Population
-from heteroselect.score import Informativeness
-from heteroselect.score.parts import minmax, staleness
-from heteroselect.select import Cohort, Situation, Softmax
+from heteroselect.core.conditions import Conditions, position_bits
+from heteroselect.core.moment import Moment
+from heteroselect.core.population import Population
+from heteroselect.core.update import Update
+from heteroselect.parts.aggregate import ByScore, Mean, ServerMomentum
+from heteroselect.parts.allocate import Schedule, ScoreShare, Waterfill
+from heteroselect.parts.allocate.density import proportional
+from heteroselect.parts.compress import ErrorMemory
+from heteroselect.parts.score import Informativeness
+from heteroselect.parts.score.parts import minmax, staleness
+from heteroselect.parts.select import Cohort, Situation, Softmax
 from heteroselect.world.clock import time_budget
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)

@@ -13,8 +13,8 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
 import heteroselect
-from heteroselect.allocate.density import proportional
-from heteroselect.select import Cohort
+from heteroselect.parts.allocate.density import proportional
+from heteroselect.parts.select import Cohort
 from scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]

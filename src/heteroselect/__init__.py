@@ -16,8 +16,8 @@ from heteroselect.version import __version__
 if TYPE_CHECKING:
     from heteroselect.comparison.calls import compare, study
     from heteroselect.comparison.result import Comparison
-    from heteroselect.evaluate import Metric
-    from heteroselect.method import Method
+    from heteroselect.core.evaluate import Metric
+    from heteroselect.round.method import Method
     from heteroselect.runs.api import settings_of as load
     from heteroselect.runs.calls import read, resume, run
     from heteroselect.runs.result import Interrupted, Result
@@ -45,8 +45,8 @@ _HOMES = {
     "Comparison": "comparison.result:Comparison",
     "Config": "settings:Config",
     "Interrupted": "runs.result:Interrupted",
-    "Method": "method:Method",
-    "Metric": "evaluate:Metric",
+    "Method": "round.method:Method",
+    "Metric": "core.evaluate:Metric",
     "Result": "runs.result:Result",
     "compare": "comparison.calls:compare",
     "load": "runs.api:settings_of",

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from heteroselect.kinds import KINDS
+from heteroselect.comparison.report.tables import ROLES
+from heteroselect.core.part import declared
 from heteroselect.methods import REGISTRY
-from heteroselect.part import declared
-from heteroselect.report.tables import ROLES
+from heteroselect.parts.kinds import KINDS
 
 
 def test_the_settings_page_is_what_the_command_prints(call):

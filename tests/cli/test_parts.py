@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they 
 SELDOM = """
 from dataclasses import dataclass
 import numpy as np
-from heteroselect.method import Method
+from heteroselect.round.method import Method
 
 @dataclass(frozen=True)
 class Seldom:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError, Metric, methods
 from heteroselect.cli import app
-from heteroselect.runs.grid import play_cell
+from heteroselect.comparison.grid import play_cell
 from heteroselect.world import DrawnWorld, GivenDevices, Links
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
@@ -78,7 +78,7 @@ def test_methods_models_and_data_of_ones_own(tmp_path, monkeypatch):
     # what is there is not run again, and other data is not taken for it
     runs = []
     monkeypatch.setattr(
-        "heteroselect.runs.grid.play_cell", lambda cell, **rest: runs.append(cell.done) or play_cell(cell, **rest)
+        "heteroselect.comparison.grid.play_cell", lambda cell, **rest: runs.append(cell.done) or play_cell(cell, **rest)
     )
     again = heteroselect.compare({}, ["fedavg", OWN], **given, **own())
     assert runs == [True] * 4

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate import GeometricMedian, Mean, Median, MultiKrum, Overlap, TrimmedMean
-from heteroselect.compress.update import Update
-from heteroselect.part import check
+from heteroselect.core.part import check
+from heteroselect.core.update import Update
+from heteroselect.parts.aggregate import GeometricMedian, Mean, Median, MultiKrum, Overlap, TrimmedMean
 
 RANDOM = settings(max_examples=30, deadline=None, derandomize=True)
 

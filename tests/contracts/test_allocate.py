@@ -9,8 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from allocate.situations import allocate, here, links
-from heteroselect.allocate import (
+from heteroselect.core.cohort import Outcome
+from heteroselect.core.moment import Moment
+from heteroselect.core.part import check, setting
+from heteroselect.core.state import by_role, flat
+from heteroselect.parts.allocate import (
     All,
     Allocation,
     Deadline,
@@ -23,12 +26,9 @@ from heteroselect.allocate import (
     UniformShare,
     Waterfill,
 )
-from heteroselect.cohort import Outcome
-from heteroselect.compress import Drive
-from heteroselect.method import needs_of
-from heteroselect.moment import Moment
-from heteroselect.part import check, setting
-from heteroselect.state import by_role, flat
+from heteroselect.parts.compress import Drive
+from heteroselect.round.method import needs_of
+from parts.allocate.situations import allocate, here, links
 
 RANDOM = settings(max_examples=25, deadline=None, derandomize=True)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heteroselect.aggregate import ExponentialAverage, NoAverage, TailAverage
-from heteroselect.kinds import KINDS
-from heteroselect.moment import Moment
-from heteroselect.part import check
-from heteroselect.state import by_role, flat
+from heteroselect.core.moment import Moment
+from heteroselect.core.part import check
+from heteroselect.core.state import by_role, flat
+from heteroselect.parts.aggregate import ExponentialAverage, NoAverage, TailAverage
+from heteroselect.parts.kinds import KINDS
 
 
 @dataclass(frozen=True)

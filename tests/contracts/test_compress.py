@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from compressing import Codebook, array, assert_equal, assert_same, bowls, normal
-from heteroselect.compress import (
+from heteroselect.core.part import check
+from heteroselect.core.state import by_role, flat
+from heteroselect.parts.compress import (
     COMPRESSORS,
     MEMORIES,
     QSGD,
@@ -29,9 +31,7 @@ from heteroselect.compress import (
     Wangni,
     promises,
 )
-from heteroselect.compress.wire import decode, encode, table_with
-from heteroselect.part import check
-from heteroselect.state import by_role, flat
+from heteroselect.parts.compress.wire import decode, encode, table_with
 
 PARTS: list[Any] = [
     Everything(),

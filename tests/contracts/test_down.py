@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from heteroselect import methods
-from heteroselect.compress import STC, CodedSteps, Drive, Ternary, TopK, WholeModel
-from heteroselect.compress.wire import decode
-from heteroselect.kinds import KINDS
-from heteroselect.part import check
-from heteroselect.state import by_role, flat
+from heteroselect.core.part import check
+from heteroselect.core.state import by_role, flat
+from heteroselect.parts.compress import STC, CodedSteps, Drive, Ternary, TopK, WholeModel
+from heteroselect.parts.compress.wire import decode
+from heteroselect.parts.kinds import KINDS
 
 CLIENTS, SIZE, ROUNDS = 5, 400, 6
 

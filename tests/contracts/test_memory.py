@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from compressing import array, assert_equal, normal
-from heteroselect.compress import EF21, MEMORIES, ErrorMemory, Kept, MomentumMemory, NoMemory, TopK, Update
-from heteroselect.compress.topk import top_positions
-from heteroselect.part import SettingError, check
-from heteroselect.state import by_role, flat
+from heteroselect.core.part import SettingError, check
+from heteroselect.core.state import by_role, flat
+from heteroselect.parts.compress import EF21, MEMORIES, ErrorMemory, Kept, MomentumMemory, NoMemory, TopK, Update
+from heteroselect.parts.compress.topk import top_positions
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def test_without_anything_kept_the_update_is_offered_as_it_is(part: Any) -> None
 def test_an_upload_that_was_lost_costs_nothing(part: Any) -> None:
     """What is offered after it holds the lost one too, unless nothing is ever kept."""
     if isinstance(part, MomentumMemory) and part.momentum:
-        pytest.skip("its velocity goes on: by hand in tests/compress/test_memory.py")
+        pytest.skip("its velocity goes on: by hand in tests/parts/compress/test_memory.py")
     _, offered = part.offer(normal(40), {})
     v, _ = part.offer(np.zeros(40, np.float32), part.settle(offered, None, 0.5))
     expected = normal(40) if getattr(part, "keeps", False) and part.kind != "ef21" else np.zeros(40)

@@ -9,26 +9,17 @@ import numpy as np
 import pytest
 
 from heteroselect import Method, methods
-from heteroselect.method import NEEDS
-from heteroselect.moment import Moment
-from heteroselect.round import play_round
+from heteroselect.core.moment import Moment
+from heteroselect.core.state import by_role, flat
+from heteroselect.round.method import NEEDS
+from heteroselect.round.round import play_round
+from heteroselect.round.server import Played, Server
+from heteroselect.round.step import play_step
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import simulated
 from heteroselect.runs.progress import Progress
-from heteroselect.server import Played, Server
 from heteroselect.settings.config import load
-from heteroselect.state import by_role, flat
-from heteroselect.step import play_step
-from heteroselect.world import (
-    Availability,
-    DrawnWorld,
-    GivenDevices,
-    Intervals,
-    LinkTrace,
-    Rates,
-    TracedLinks,
-    World,
-)
+from heteroselect.world import Availability, DrawnWorld, GivenDevices, Intervals, LinkTrace, Rates, TracedLinks, World
 
 CLIENTS, SELECTED, ROUNDS = 6, 3, 3
 

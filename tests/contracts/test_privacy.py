@@ -11,11 +11,11 @@ from hypothesis.extra.numpy import arrays
 
 import heteroselect
 from heteroselect import HeteroSelectError, Method
-from heteroselect.aggregate import Equal
-from heteroselect.compress import ErrorMemory, Gaussian, NoPrivacy, Ternary, TopK
-from heteroselect.compress.update import norm
-from heteroselect.kinds import KINDS
-from heteroselect.select import Oort
+from heteroselect.core.update import norm
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.compress import ErrorMemory, Gaussian, NoPrivacy, Ternary, TopK
+from heteroselect.parts.kinds import KINDS
+from heteroselect.parts.select import Oort
 from heteroselect.settings.method import changed
 
 ALL = [NoPrivacy(), Gaussian(), Gaussian(clip=0.1, noise=3.0)]

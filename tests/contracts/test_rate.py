@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from heteroselect.moment import Moment
-from heteroselect.part import SettingError, check, declared
-from heteroselect.train import CosineRate, DeviceSteps, EqualSteps, ScoreRate, SharedRate
+from heteroselect.core.moment import Moment
+from heteroselect.core.part import SettingError, check, declared
+from heteroselect.parts.train import CosineRate, DeviceSteps, EqualSteps, ScoreRate, SharedRate
 
 
 @dataclass(frozen=True)

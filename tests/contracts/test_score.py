@@ -9,13 +9,13 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
-from heteroselect import part, state
-from heteroselect.cohort import Outcome, Situation
-from heteroselect.compress.update import Update
-from heteroselect.method import needs_of
-from heteroselect.moment import Moment
-from heteroselect.population import Population
-from heteroselect.score import Informativeness, NoScore, Scores
+from heteroselect.core import part, state
+from heteroselect.core.cohort import Outcome, Situation
+from heteroselect.core.moment import Moment
+from heteroselect.core.population import Population
+from heteroselect.core.update import Update
+from heteroselect.parts.score import Informativeness, NoScore, Scores
+from heteroselect.round.method import needs_of
 
 
 class Largest:

@@ -9,14 +9,13 @@ import pytest
 from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
-from heteroselect import part, state
-from heteroselect.cohort import checked
-from heteroselect.compress.update import Update
-from heteroselect.conditions import Conditions
-from heteroselect.method import needs_of
-from heteroselect.moment import Moment
-from heteroselect.population import Population, remembered
-from heteroselect.select import (
+from heteroselect.core import part, state
+from heteroselect.core.cohort import checked
+from heteroselect.core.conditions import Conditions
+from heteroselect.core.moment import Moment
+from heteroselect.core.population import Population, remembered
+from heteroselect.core.update import Update
+from heteroselect.parts.select import (
     RBCSF,
     AdaSample,
     Balanced,
@@ -41,6 +40,7 @@ from heteroselect.select import (
     Softmax,
     Uniform,
 )
+from heteroselect.round.method import needs_of
 
 
 class Seldom:

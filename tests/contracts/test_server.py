@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from heteroselect.aggregate import Adaptive, LookAhead, Majority, Running, ServerMomentum, ServerSGD
-from heteroselect.part import check, setting
-from heteroselect.state import by_role, flat
+from heteroselect.core.part import check, setting
+from heteroselect.core.state import by_role, flat
+from heteroselect.parts.aggregate import Adaptive, LookAhead, Majority, Running, ServerMomentum, ServerSGD
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from heteroselect.compress.update import Update
-from heteroselect.flat import FlatModel
-from heteroselect.messages import Order
-from heteroselect.part import SettingError, check, declared, setting
-from heteroselect.simulate.together import Together
-from heteroselect.state import by_role, flat
-from heteroselect.train import SGD, Calibrated, FedDyn, FedSOL, Job, Scaffold, Turn, TwoSided
-from heteroselect.train.descent import descend
+from heteroselect.core.flat import FlatModel
+from heteroselect.core.messages import Order
+from heteroselect.core.part import SettingError, check, declared, setting
+from heteroselect.core.state import by_role, flat
+from heteroselect.core.update import Update
+from heteroselect.engines.simulate.together import Together
+from heteroselect.parts.train import SGD, Calibrated, FedDyn, FedSOL, Job, Scaffold, Turn, TwoSided
+from heteroselect.parts.train.descent import descend
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 

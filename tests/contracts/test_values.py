@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from compressing import assert_same, normal
-from heteroselect.compress import VALUES, BFloat16, Float16, Float32, UniformValues, Update
-from heteroselect.compress.codecs.grid import Grid
-from heteroselect.compress.wire import decode, encode
-from heteroselect.part import SettingError, check
+from heteroselect.core.part import SettingError, check
+from heteroselect.parts.compress import VALUES, BFloat16, Float16, Float32, UniformValues, Update
+from heteroselect.parts.compress.codecs.grid import Grid
+from heteroselect.parts.compress.wire import decode, encode
 
 LAYERS = [100, 400, 1000]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from heteroselect import HeteroSelectError, Method
-from heteroselect.aggregate import Buffer, WaitForAll
-from heteroselect.kinds import KINDS
-from heteroselect.part import check
-from heteroselect.select import Everybody
+from heteroselect.core.part import check
+from heteroselect.parts.aggregate import Buffer, WaitForAll
+from heteroselect.parts.kinds import KINDS
+from heteroselect.parts.select import Everybody
 
 
 @dataclass(frozen=True)

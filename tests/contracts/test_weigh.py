@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.aggregate import ByData, ByScore, ByShare, ByVariance, Equal, FedNova, Inverse, OneOfAll
-from heteroselect.cohort import Cohort
-from heteroselect.method import needs_of
-from heteroselect.part import check
-from heteroselect.population import Population
+from heteroselect.core.cohort import Cohort
+from heteroselect.core.part import check
+from heteroselect.core.population import Population
+from heteroselect.parts.aggregate import ByData, ByScore, ByShare, ByVariance, Equal, FedNova, Inverse, OneOfAll
+from heteroselect.round.method import needs_of
 
 RANDOM = settings(max_examples=40, deadline=None, derandomize=True)
 

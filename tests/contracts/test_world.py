@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pytest
 
-from heteroselect.conditions import Conditions
-from heteroselect.streams import Streams
+from heteroselect.core.conditions import Conditions
+from heteroselect.core.streams import Streams
 from heteroselect.world import (
     Availability,
     Coupling,

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset, TensorDataset
 
+from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Pixels, Source
 from heteroselect.data.federation import deal, examples, own_federation, own_source
 from heteroselect.errors import HeteroSelectError
-from heteroselect.streams import Streams
 
 STREAMS = Streams(0)
 X = np.arange(12, dtype=np.float64).reshape(6, 2)

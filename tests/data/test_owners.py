@@ -9,12 +9,12 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Columns, Examples, Source, hold_out_of_each
 from heteroselect.data.federation import deal, deal_by_owner, own_source, set_aside
 from heteroselect.data.owners import choose
 from heteroselect.data.sources import load
 from heteroselect.errors import HeteroSelectError
-from heteroselect.streams import Streams
 
 STREAMS = Streams(1)
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

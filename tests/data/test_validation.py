@@ -8,12 +8,12 @@ import pytest
 import torch
 
 import heteroselect
+from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Source
 from heteroselect.data.federation import set_aside, set_aside_each
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.result import Result
 from heteroselect.settings.config import load
-from heteroselect.streams import Streams
 
 SMALL = {"clients": 6, "selected": 3, "rounds": 2, "method": {"train": {"steps": 4, "batch": 8}}}
 ASIDE = {"data.validation_fraction": 0.25}

@@ -13,16 +13,16 @@ import pytest
 if find_spec("flwr"):
     from flwr.app import Message
 
-    from heteroselect.flower.engine import FlowerEngine
-    from heteroselect.flower.reply import Site, reply
+    from heteroselect.engines.flower.engine import FlowerEngine
+    from heteroselect.engines.flower.reply import Site, reply
 
-from heteroselect.flat import FlatModel
+from heteroselect.core.flat import FlatModel
+from heteroselect.engines.simulate.engine import Simulator
+from heteroselect.engines.simulate.pool import Pool
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import Engine, Opening, evaluator
 from heteroselect.runs.progress import Progress
 from heteroselect.settings.config import load
-from heteroselect.simulate.engine import Simulator
-from heteroselect.simulate.pool import Pool
 
 SMALL = {
     "clients": 6,
@@ -122,7 +122,7 @@ def _identity(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nodes in this process are there or never will be."""
-    from heteroselect.flower import homes
+    from heteroselect.engines.flower import homes
 
     monkeypatch.setattr(homes, "ARRIVAL", 0.1)
 

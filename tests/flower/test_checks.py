@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from heteroselect.flower.checks import GROWTH, HUGE, check_loss, check_statistics, check_upload
-from heteroselect.flower.records import RecordError
-from heteroselect.messages import Upload
+from heteroselect.core.messages import Upload
+from heteroselect.engines.flower.checks import GROWTH, HUGE, check_loss, check_statistics, check_upload
+from heteroselect.engines.flower.records import RecordError
 
 
 @pytest.mark.parametrize("loss", [0.0, -0.99e30, 0.99e30])

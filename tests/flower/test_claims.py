@@ -11,13 +11,22 @@ import pytest
 import torch
 from flwr.app import Error, Message
 
-from heteroselect.flat import Weights
-from heteroselect.flower.homes import PATIENCE
+from heteroselect.core.flat import Weights
+from heteroselect.core.messages import Calibrate, Order, Question
+from heteroselect.engines.flower.homes import PATIENCE
+from heteroselect.engines.flower.owners import Owners
+from heteroselect.engines.flower.post import GridPost
+from heteroselect.engines.flower.records import (
+    BODY,
+    HEADER,
+    PAYLOAD,
+    Header,
+    from_array,
+    from_bytes,
+    to_array,
+    to_bytes,
+)
 from heteroselect.flower.keys import digest_of, make_node_key
-from heteroselect.flower.owners import Owners
-from heteroselect.flower.post import GridPost
-from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, from_array, from_bytes, to_array, to_bytes
-from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.runs.loop import play
 from heteroselect.world import Event, measured_links
 

@@ -43,7 +43,7 @@ def test_a_method_of_ones_own_goes_by_its_file(tmp_path, monkeypatch):
 
 def test_method_and_parts_of_ones_own_may_be_in_several_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text("from heteroselect.method import Method\nmine = Method('mine')\n")
+    (tmp_path / "mine.py").write_text("from heteroselect.round.method import Method\nmine = Method('mine')\n")
     part = "from dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Double:\n    factor: float = 2.0\n"
     part += "    def step(self, state, aggregate):\n        return {}, self.factor * aggregate\n"
     (tmp_path / "part.py").write_text(part)
@@ -137,7 +137,7 @@ def test_paths_are_whole_because_flowers_processes_work_elsewhere(tmp_path, monk
 def stopped(tmp_path, monkeypatch):
     """The folder of a run on Flower with a part of one's own; the part says when it is loaded."""
     monkeypatch.chdir(tmp_path)
-    text = "from heteroselect.aggregate import ServerMomentum\nopen('loaded', 'w').close()\n"
+    text = "from heteroselect.parts.aggregate import ServerMomentum\nopen('loaded', 'w').close()\n"
     (tmp_path / "part.py").write_text(text + "\nclass Step(ServerMomentum):\n    pass\n")
     config, own = _config("mnist", None, ["method.server.kind=part.py:Step"], None, clients=3)
     folder = tmp_path / "run"

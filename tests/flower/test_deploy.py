@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from flwr.app import Message
 
+from heteroselect.engines.flower.records import PAYLOAD, Header, to_array
+from heteroselect.engines.flower.reply import reply
 from heteroselect.flower.guard import end, left
 from heteroselect.flower.keys import make_node_key
 from heteroselect.flower.processes import Flower, Tls
-from heteroselect.flower.records import PAYLOAD, Header, to_array
-from heteroselect.flower.reply import reply
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import read_rounds, read_summary, whole_rounds
 from heteroselect.runs.loop import play
@@ -96,7 +96,8 @@ REFUSED, ACCEPTED = "Failed to initialize the connection", "SuperNode ID"
 
 SPOILED = """
 from dataclasses import replace
-from heteroselect import client, methods
+from heteroselect.round import client
+from heteroselect import methods
 
 whole = client.Client.send
 
@@ -117,7 +118,9 @@ def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_com
     killed command goes all that it has started. The command that goes on makes new keys, and no client moves."""
     out, file, part = tmp_path / "run", tmp_path / "spoiled.py", tmp_path / "part.py"
     file.write_text(SPOILED)
-    part.write_text("from heteroselect.aggregate import ServerMomentum\n\nclass Step(ServerMomentum):\n    pass\n")
+    part.write_text(
+        "from heteroselect.parts.aggregate import ServerMomentum\n\nclass Step(ServerMomentum):\n    pass\n"
+    )
     resume = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
     resume += ["--method", f"{file}:mine", "--set", f"method.server.kind={part}:Step"]
     options = ["--nodes", "2", "--rounds", "3", "--tls", "--method", f"{file}:mine"]

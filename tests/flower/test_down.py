@@ -7,13 +7,13 @@ import pytest
 import torch
 from flwr.app import RecordDict
 
-from heteroselect.compress import CodedSteps, wire
+from heteroselect.core.flat import Weights
+from heteroselect.engines.flower.down import STEPS, WAY, Down, LacksModelError, received
+from heteroselect.engines.flower.memory import Memory
+from heteroselect.engines.flower.records import MODEL, from_array, from_bytes, to_array
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import Weights
 from heteroselect.flower import HeteroSelectStrategy
-from heteroselect.flower.down import STEPS, WAY, Down, LacksModelError, received
-from heteroselect.flower.memory import Memory
-from heteroselect.flower.records import MODEL, from_array, from_bytes, to_array
+from heteroselect.parts.compress import CodedSteps, wire
 from heteroselect.runs.folder import RunFolder
 from heteroselect.runs.loop import play
 from heteroselect.runs.progress import find_latest

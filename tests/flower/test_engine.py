@@ -15,20 +15,29 @@ from flwr.app import ConfigRecord, Message, RecordDict
 import heteroselect
 from heteroselect import methods
 from heteroselect.cli.flower import _config
+from heteroselect.core.flat import Weights
+from heteroselect.core.messages import Calibrate, Order, Question
+from heteroselect.engines.flower.records import (
+    BODY,
+    HEADER,
+    PAYLOAD,
+    Header,
+    from_array,
+    from_bytes,
+    to_array,
+    to_bytes,
+)
+from heteroselect.engines.flower.reply import reply
+from heteroselect.engines.simulate.engine import Simulator
+from heteroselect.engines.simulate.pool import Pool
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import Weights
 from heteroselect.flower.app import _experiment, cut
 from heteroselect.flower.plan import Plan
-from heteroselect.flower.records import BODY, HEADER, PAYLOAD, Header, from_array, from_bytes, to_array, to_bytes
-from heteroselect.flower.reply import reply
-from heteroselect.messages import Calibrate, Order, Question
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import RunFolder
 from heteroselect.runs.loop import play
 from heteroselect.runs.progress import find_latest
 from heteroselect.settings.config import parse_changes, to_toml
-from heteroselect.simulate.engine import Simulator
-from heteroselect.simulate.pool import Pool
 from heteroselect.world import MeasuredLinks
 
 pytestmark = pytest.mark.slow  # whole runs
@@ -37,7 +46,7 @@ pytestmark = pytest.mark.slow  # whole runs
 @pytest.fixture(autouse=True)
 def as_a_matrix(monkeypatch):
     """Clients train as a matrix from the first round on, which a short run would not find worthwhile."""
-    monkeypatch.setattr("heteroselect.simulate.engine.WORTHWHILE", 0)
+    monkeypatch.setattr("heteroselect.engines.simulate.engine.WORTHWHILE", 0)
 
 
 SMALL = {"clients": 6, "selected": 3, "rounds": 4}
@@ -68,8 +77,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.compress import Update
-from heteroselect.part import setting
+from heteroselect.parts.compress import Update
+from heteroselect.core.part import setting
 
 
 @dataclass(frozen=True)

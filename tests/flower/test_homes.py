@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 from flwr.app import Message, RecordDict
 
-from heteroselect.flower import homes
-from heteroselect.flower.homes import LIFE_SIGN, PATIENCE, Homes
-from heteroselect.flower.notes import Notes
-from heteroselect.flower.records import BODY, Present, to_record
+from heteroselect.engines.flower import homes
+from heteroselect.engines.flower.homes import LIFE_SIGN, PATIENCE, Homes
+from heteroselect.engines.flower.notes import Notes
+from heteroselect.engines.flower.records import BODY, Present, to_record
 from heteroselect.world import Event
 
 

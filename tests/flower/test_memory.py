@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from heteroselect import methods
-from heteroselect.client import Learnt, Pending
-from heteroselect.compress import Update
-from heteroselect.flower.memory import Memory
-from heteroselect.flower.records import Settled
-from heteroselect.messages import Order
-from heteroselect.state import Kept
+from heteroselect.core.messages import Order
+from heteroselect.core.state import Kept
+from heteroselect.engines.flower.memory import Memory
+from heteroselect.engines.flower.records import Settled
+from heteroselect.parts.compress import Update
+from heteroselect.round.client import Learnt, Pending
 
 METHOD, NOW = methods.get("heteroselect"), 9
 

@@ -9,8 +9,9 @@ from flwr.app import ConfigRecord, RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heteroselect.flat import Weights
-from heteroselect.flower.records import (
+from heteroselect.core.flat import Weights
+from heteroselect.core.messages import Order, Upload
+from heteroselect.engines.flower.records import (
     BODY,
     HEADER,
     Header,
@@ -23,7 +24,6 @@ from heteroselect.flower.records import (
     to_bytes,
     to_record,
 )
-from heteroselect.messages import Order, Upload
 
 
 @given(st.floats(allow_nan=False), st.floats(0, 1), st.booleans(), st.booleans(), st.integers(0, 2**40))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from heteroselect.engines.simulate.engine import Simulator
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.loop import play
 from heteroselect.settings.config import load
-from heteroselect.simulate.engine import Simulator
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
 

@@ -13,11 +13,11 @@ from torch import nn
 
 import heteroselect
 from heteroselect import methods
-from heteroselect.aggregate import ExponentialAverage
-from heteroselect.compress import Update
+from heteroselect.core.part import setting
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import HeteroSelectStrategy, answer
-from heteroselect.part import setting
+from heteroselect.parts.aggregate import ExponentialAverage
+from heteroselect.parts.compress import Update
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -128,7 +128,7 @@ def test_a_client_that_does_not_know_the_method_says_so(tmp_path):
 
 
 def test_a_part_from_a_file_is_named_at_the_server_and_at_the_clients(tmp_path):
-    source = "from dataclasses import dataclass\nimport numpy as np\nfrom heteroselect.compress import Update\n"
+    source = "from dataclasses import dataclass\nimport numpy as np\nfrom heteroselect.parts.compress import Update\n"
     source += "@dataclass(frozen=True)\nclass Half:\n    first: int = 0\n    def compress(self, v, density, scene):\n"
     (tmp_path / "half.py").write_text(source + "        return Update.keep(v, np.arange(self.first, v.size, 2)), {}\n")
     named = {"method.compress.kind": f"{tmp_path}/half.py:Half"}

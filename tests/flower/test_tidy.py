@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("flwr", reason="Flower is not installed")
 
+from heteroselect.engines.flower.memory import forget
+from heteroselect.engines.flower.notes import Notes
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.app import LOG, cut, main
-from heteroselect.flower.memory import forget
-from heteroselect.flower.notes import Notes
 from heteroselect.flower.plan import Plan
 from heteroselect.flower.processes import Flower, tidy
 from heteroselect.settings.config import load, to_toml

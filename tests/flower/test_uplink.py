@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from heteroselect.flower.uplink import Bursts, Counters, Uplink, counters_to, watch
+from heteroselect.engines.flower.uplink import Bursts, Counters, Uplink, counters_to, watch
 
 
 def play(*looks):

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from heteroselect import methods
-from heteroselect.kinds import KINDS
+from heteroselect.parts.kinds import KINDS
 
 SYSTEMS = {
     "mcmahan2017communication": "fedavg",

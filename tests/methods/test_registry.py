@@ -8,8 +8,8 @@ import pytest
 
 import heteroselect
 from heteroselect import HeteroSelectError, methods
+from heteroselect.parts.train import reach
 from heteroselect.settings.config import load
-from heteroselect.train import reach
 
 ISSUED = [
     "heteroselect",

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from heteroselect.allocate import ScoreShare, UniformShare
-from heteroselect.compress import ErrorMemory
-from heteroselect.conditions import Conditions
-from heteroselect.moment import Moment
-from heteroselect.population import Population
-from heteroselect.score import Informativeness
-from heteroselect.select import Cohort, Situation, Softmax
-from heteroselect.streams import Streams
-from heteroselect.train import SharedRate
+from heteroselect.core.conditions import Conditions
+from heteroselect.core.moment import Moment
+from heteroselect.core.population import Population
+from heteroselect.core.streams import Streams
+from heteroselect.parts.allocate import ScoreShare, UniformShare
+from heteroselect.parts.compress import ErrorMemory
+from heteroselect.parts.score import Informativeness
+from heteroselect.parts.select import Cohort, Situation, Softmax
+from heteroselect.parts.train import SharedRate
 from heteroselect.world import Devices
 from heteroselect.world.clock import Clock, time_budget
 from heteroselect.world.ledger import Messages

@@ -21,14 +21,14 @@ from torch import nn
 
 import heteroselect
 from heteroselect import HeteroSelectError, Method
+from heteroselect.comparison import grid
+from heteroselect.comparison.report.load import compare
+from heteroselect.comparison.study import plan, read
 from heteroselect.files import read_toml
-from heteroselect.report.load import compare
-from heteroselect.runs import grid
 from heteroselect.runs.digest import UNKNOWN, digest_of
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.identity import horizon
-from heteroselect.runs.study import plan, read
 from run_folders import PowerError, stop
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
@@ -124,7 +124,9 @@ def test_where_a_file_lies_and_how_a_run_is_saved_make_no_other_experiment(tmp_p
     for seed in (1, 2):
         file = tmp_path / f"place {seed}" / "mine.py"
         file.parent.mkdir()
-        file.write_text("from heteroselect.select import Uniform\n\nclass Mine(Uniform):\n    kind = 'own:Mine'\n")
+        file.write_text(
+            "from heteroselect.parts.select import Uniform\n\nclass Mine(Uniform):\n    kind = 'own:Mine'\n"
+        )
         settings = {"seed": seed, "method.select.kind": f"{file}:Mine", "simulate.checkpoint_rounds": seed}
         play(tmp_path / "runs" / str(seed), settings=settings, method=None)
     assert [group.seeds for group in compare([tmp_path / "runs"]).groups] == ["1, 2"]
@@ -419,8 +421,8 @@ import heteroselect
 
 copy, run, points = (Path(one) for one in sys.argv[1:])
 assert Path(heteroselect.__file__).is_relative_to(copy), heteroselect.__file__
-from heteroselect.report.load import compare
-from heteroselect.runs.study import plan, read
+from heteroselect.comparison.report.load import compare
+from heteroselect.comparison.study import plan, read
 
 assert heteroselect.resume(run).status == "finished"
 heteroselect.run(run / "config.toml", out=run.parent / "again")

@@ -10,13 +10,12 @@ import pytest
 
 import heteroselect
 from heteroselect import HeteroSelectError, Method
-from heteroselect.conditions import Conditions
-from heteroselect.method import kind_of
-from heteroselect.part import values
+from heteroselect.core.conditions import Conditions
+from heteroselect.core.part import kind_of, values
+from heteroselect.parts.score import Scores
+from heteroselect.parts.select import Oort, PowerOfChoice
+from heteroselect.parts.train import SGD
 from heteroselect.runs.loop import undivided
-from heteroselect.score import Scores
-from heteroselect.select import Oort, PowerOfChoice
-from heteroselect.train import SGD
 from heteroselect.world import DrawnWorld
 
 pytestmark = pytest.mark.slow  # whole runs
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.slow  # whole runs
 @pytest.fixture(autouse=True)
 def as_a_matrix(monkeypatch):
     """Clients train as a matrix from the first round on, which a short run would not find worthwhile."""
-    monkeypatch.setattr("heteroselect.simulate.engine.WORTHWHILE", 0)
+    monkeypatch.setattr("heteroselect.engines.simulate.engine.WORTHWHILE", 0)
 
 
 SMALL = {"clients": 6, "selected": 2, "rounds": 3, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}

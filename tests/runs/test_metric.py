@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 import heteroselect
 from heteroselect import HeteroSelectError, Metric
-from heteroselect.evaluate import accuracy
-from heteroselect.report.tables import result_table
+from heteroselect.comparison.report.tables import result_table
+from heteroselect.core.evaluate import accuracy
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(120, 3)).astype(np.float32)

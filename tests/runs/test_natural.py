@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 import heteroselect
+from heteroselect.core.evaluate import owner_accuracies
 from heteroselect.data.examples import Examples, Source
 from heteroselect.data.federation import Federation
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import owner_accuracies
 from heteroselect.runs.fingerprint import Fingerprint, deciding
 from heteroselect.runs.spread import shares, spread
 from run_folders import PowerError, stop

@@ -11,8 +11,8 @@ from torch import nn
 
 import heteroselect
 from heteroselect import HeteroSelectError, Method
-from heteroselect.compress import Update
 from heteroselect.methods import REGISTRY
+from heteroselect.parts.compress import Update
 
 RNG = np.random.default_rng(0)
 Y = np.arange(60) % 10

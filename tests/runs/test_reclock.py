@@ -6,9 +6,9 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
+from heteroselect.comparison.study import plan, read
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.reclock import decided, depends, reclock, rewrite
-from heteroselect.runs.study import plan, read
 
 pytestmark = pytest.mark.slow  # whole runs
 

@@ -20,11 +20,11 @@ from torch import nn
 import heteroselect
 from heteroselect import HeteroSelectError, methods
 from heteroselect.cli import app
-from heteroselect.compress.update import Update
-from heteroselect.compress.wire import decode, encode
+from heteroselect.core.update import Update
+from heteroselect.engines.simulate.engine import Simulator
+from heteroselect.parts.compress.wire import decode, encode
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import read_rounds, read_summary
-from heteroselect.simulate.engine import Simulator
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow  # whole runs
 @pytest.fixture(autouse=True)
 def as_a_matrix(monkeypatch):
     """Clients train as a matrix from the first round on, which a short run would not find worthwhile."""
-    monkeypatch.setattr("heteroselect.simulate.engine.WORTHWHILE", 0)
+    monkeypatch.setattr("heteroselect.engines.simulate.engine.WORTHWHILE", 0)
 
 
 SMALL = {

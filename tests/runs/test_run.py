@@ -12,12 +12,12 @@ from torch import nn
 
 import heteroselect
 from heteroselect import methods
-from heteroselect.kinds import KINDS
+from heteroselect.core.streams import Draws
+from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import CONFIG, FINGERPRINT, MODEL, ROUNDS, SUMMARY
 from heteroselect.runs.loop import play
 from heteroselect.settings.config import load
-from heteroselect.streams import Draws
 
 pytestmark = pytest.mark.slow  # whole runs; the command line's tests keep a few in `make check`
 

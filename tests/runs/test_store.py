@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heteroselect import HeteroSelectError
-from heteroselect.compress.update import Update
+from heteroselect.core.update import Update
 from heteroselect.runs.store import DiskStore, Uploads
 
 

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError, files
 from heteroselect.cli import app
-from heteroselect.report import curves
-from heteroselect.report.load import compare
-from heteroselect.runs import cross_table, table_files
+from heteroselect.comparison import cross_table, table_files
+from heteroselect.comparison.report import curves
+from heteroselect.comparison.report.load import compare
 from heteroselect.runs.folder import RunFolder, read_rounds, whole_rounds
 from heteroselect.runs.place import locked
 from run_folders import POINTS, PowerError, stop, write_points

@@ -14,13 +14,13 @@ from torch import nn
 
 import heteroselect
 from heteroselect import HeteroSelectError
+from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples
 from heteroselect.data.federation import Federation, own_federation
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import read_rounds
 from heteroselect.runs.worlds import most_frequent
 from heteroselect.settings.config import load
-from heteroselect.streams import Streams
 from heteroselect.world import read_link_trace
 from heteroselect.world.note import who_was_there
 from run_folders import PowerError, stop

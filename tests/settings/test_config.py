@@ -6,9 +6,9 @@ import tomllib
 import pytest
 
 import heteroselect
+from heteroselect.core.part import declared
 from heteroselect.errors import HeteroSelectError
-from heteroselect.kinds import KINDS
-from heteroselect.part import declared
+from heteroselect.parts.kinds import KINDS
 from heteroselect.settings import Config, describe
 from heteroselect.settings.config import load, parse_changes, presets, to_toml
 from heteroselect.settings.method import describe as describe_kinds

@@ -15,10 +15,10 @@ import tomli_w
 
 import heteroselect
 from heteroselect import HeteroSelectError, Method, methods
-from heteroselect.compress import Drive, ErrorMemory
-from heteroselect.kinds import KINDS
+from heteroselect.parts.compress import Drive, ErrorMemory
+from heteroselect.parts.kinds import KINDS
+from heteroselect.parts.select import DivFL, Oort, Softmax, Uniform
 from heteroselect.runs.folder import CONFIG, read_rounds
-from heteroselect.select import DivFL, Oort, Softmax, Uniform
 from heteroselect.settings.config import Loaded, load, to_toml
 from heteroselect.settings.method import changed, completed, table, title
 

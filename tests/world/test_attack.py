@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import heteroselect
-from heteroselect.aggregate import Screen
-from heteroselect.compress.update import Update
-from heteroselect.compress.wire import decode, encode
-from heteroselect.messages import Upload
+from heteroselect.core.messages import Upload
+from heteroselect.core.streams import Streams
+from heteroselect.core.update import Update
+from heteroselect.parts.aggregate import Screen
+from heteroselect.parts.compress.wire import decode, encode
 from heteroselect.runs.experiment import prepare
 from heteroselect.settings.config import load
-from heteroselect.streams import Streams
 from heteroselect.world import Attack
 
 VECTORS = {0: [3.0, 4.0], 1: [0.6, 0.8], 2: [6.0, 8.0], 3: [1.0, 0.0]}

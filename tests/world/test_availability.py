@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
-from heteroselect.streams import Streams
 from heteroselect.world import Availability, DrawnWorld, Intervals, day_cycle, gone, read_intervals, typical
 
 # of 100 s: client 0 from 10 to 30 and from 50 to 60, client 1 over the end of the period, client 2 always, 3 never

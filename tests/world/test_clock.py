@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from heteroselect.conditions import Conditions
+from heteroselect.core.conditions import Conditions
 from heteroselect.world import Clock, LinkTrace, Rates, time_budget
 from heteroselect.world.ledger import Calibrated, Messages
 

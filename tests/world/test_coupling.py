@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import kstest, spearmanr
 
-from heteroselect.streams import Streams
+from heteroselect.core.streams import Streams
 from heteroselect.world import Coupling, Devices, DrawnWorld, GivenDevices, Links
 from heteroselect.world.coupling import ranks
 

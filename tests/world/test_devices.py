@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from heteroselect.streams import Streams
+from heteroselect.core.streams import Streams
 from heteroselect.world import Devices, FlopDevices, GivenDevices
 
 

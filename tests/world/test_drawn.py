@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from heteroselect.streams import Streams
+from heteroselect.core.streams import Streams
 from heteroselect.world import (
     Availability,
     Devices,

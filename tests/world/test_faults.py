@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from heteroselect.compress.update import Update
-from heteroselect.compress.wire import TABLE, WireError, decode, encode
-from heteroselect.messages import Upload
-from heteroselect.streams import Streams
+from heteroselect.core.messages import Upload
+from heteroselect.core.streams import Streams
+from heteroselect.core.update import Update
+from heteroselect.parts.compress.wire import TABLE, WireError, decode, encode
 from heteroselect.world.faults import KINDS, Faults
 
 STREAMS = Streams(5)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
-from heteroselect.streams import Streams
 from heteroselect.world import DeviceTable, DrawnWorld, GivenDevices, GivenLinks, read_devices, typical
 from heteroselect.world.table import phones
 

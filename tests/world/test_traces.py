@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.worlds import digests_of
 from heteroselect.settings.world import WorldSettings
-from heteroselect.streams import Streams
 from heteroselect.world import (
     DrawnWorld,
     Links,

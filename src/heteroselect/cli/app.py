@@ -19,8 +19,8 @@ from heteroselect.cli.run import resume, run
 from heteroselect.cli.show import show
 from heteroselect.cli.study import study
 from heteroselect.cli.tune import tune
-from heteroselect.display.progress import err
 from heteroselect.errors import HeteroSelectError
+from heteroselect.runs.display.progress import err
 from heteroselect.version import __version__
 
 app = typer.Typer(

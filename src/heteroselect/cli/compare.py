@@ -9,13 +9,13 @@ import typer
 from heteroselect.cli.cross import cross
 from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Threads, changes_of, numbers
 from heteroselect.cli.terminal import out, say, terminable
-from heteroselect.display.progress import err, note, shown
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
+from heteroselect.runs.display.progress import err, note, shown
 
 if TYPE_CHECKING:
-    from heteroselect.runs.grid import Cell
-    from heteroselect.runs.table import Table as Compared
+    from heteroselect.comparison.grid import Cell
+    from heteroselect.comparison.table import Table as Compared
 
 Charge = Annotated[
     str | None,
@@ -64,9 +64,9 @@ def compare(
 ) -> None:
     """Run several methods under one clock and compare them."""
     require("report", "compare")
+    from heteroselect.comparison import grid as grids
     from heteroselect.comparison import work
-    from heteroselect.runs import grid as grids
-    from heteroselect.runs.tune import read as read_tuned
+    from heteroselect.comparison.tune import read as read_tuned
 
     chosen = [name.strip() for name in names.split(",") if name.strip()] or (["fedavg"] if crossed else [])
     counted = numbers("--seeds", seeds)

@@ -7,10 +7,10 @@ from typing import Any
 import typer
 
 from heteroselect.cli.terminal import out, say
-from heteroselect.display.progress import note
+from heteroselect.comparison.report import MARK
+from heteroselect.comparison.report.write import read_former, refuse_others
 from heteroselect.errors import HeteroSelectError
-from heteroselect.report import MARK
-from heteroselect.report.write import read_former, refuse_others
+from heteroselect.runs.display.progress import note
 
 
 def cross(
@@ -28,8 +28,8 @@ def cross(
 ) -> None:
     """Run all pairs, and write their tables, their page and their picture."""
     from heteroselect.cli.compare import run_cells
-    from heteroselect.runs import cross as crosses
-    from heteroselect.runs import cross_table as tables
+    from heteroselect.comparison import cross as crosses
+    from heteroselect.comparison import cross_table as tables
 
     if len(names) != 1:
         raise HeteroSelectError("--methods: allowed with --cross is one method, whose settings are crossed.")
@@ -47,7 +47,7 @@ def cross(
     run_cells(cells, path, threads=threads, quiet=quiet)
     if not any(cell.done for cell in cells):
         raise HeteroSelectError("compare: no run has come to its end.")
-    from heteroselect.report import heatmap  # Matplotlib takes a second to import
+    from heteroselect.comparison.report import heatmap  # Matplotlib takes a second to import
 
     tables.write(found, path, command)
     heatmap.write(found, path, command)
@@ -83,8 +83,8 @@ def print_cross(found: Any) -> None:
     """The final accuracies and the bytes of all pairs, and one sentence on how the two settings interact."""
     from rich.table import Column, Table
 
-    from heteroselect.runs import cross_table as tables
-    from heteroselect.runs.cross import OUTCOMES
+    from heteroselect.comparison import cross_table as tables
+    from heteroselect.comparison.cross import OUTCOMES
 
     rows, columns = found.levels
     for name in ("final_accuracy", "megabytes_up"):

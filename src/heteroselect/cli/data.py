@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from heteroselect.display.progress import err
+from heteroselect.runs.display.progress import err
 
 
 def data(

@@ -9,10 +9,10 @@ import typer
 from heteroselect.cli import options
 from heteroselect.cli.commands import Command
 from heteroselect.cli.terminal import own_files, print_result, say, terminable, watching
-from heteroselect.display.progress import note
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token, refuse_steps
+from heteroselect.runs.display.progress import note
 from heteroselect.runs.fingerprint import FILES
 from heteroselect.runs.folder import CONFIG, WORK, RunFolder, finished, for_people, numbered
 from heteroselect.runs.place import made, refuse_links

@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from heteroselect.cli.terminal import out
+from heteroselect.comparison.report import tables
 from heteroselect.errors import HeteroSelectError
-from heteroselect.report import tables
 
 if TYPE_CHECKING:
-    from heteroselect.report.tables import Kind
+    from heteroselect.comparison.report.tables import Kind
     from heteroselect.settings import Setting
 
 

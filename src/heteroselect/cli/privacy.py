@@ -11,7 +11,7 @@ from heteroselect.cli import options
 from heteroselect.errors import HeteroSelectError
 
 if TYPE_CHECKING:
-    from heteroselect.accountant import Promise
+    from heteroselect.runs.accountant import Promise
 
 MULTIPLIERS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-5
@@ -28,7 +28,7 @@ def privacy(
     as_json: Annotated[bool, typer.Option("--json", help="Print the promise as JSON and nothing else.")] = False,
 ) -> None:
     """Say what the noise of a method promises to a user: ε at δ, and by which accountant."""
-    from heteroselect.accountant import promise
+    from heteroselect.runs.accountant import promise
     from heteroselect.runs.folder import CONFIG
     from heteroselect.settings.config import load
 
@@ -85,7 +85,7 @@ def sentences(found: "Promise") -> str:
 
 def presets_table(delta: float = DELTA) -> str:
     """ε of every preset for some amounts of noise, as Markdown."""
-    from heteroselect.accountant import epsilon
+    from heteroselect.runs.accountant import epsilon
     from heteroselect.settings.config import load, presets
 
     heads = ["preset", "users", "drawn", "rounds", *(f"z = {z:g}" for z in MULTIPLIERS)]

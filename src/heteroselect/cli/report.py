@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from heteroselect.comparison.report.write import write as write_page
 from heteroselect.extras import require
-from heteroselect.report.write import write as write_page
 
 
 def report(

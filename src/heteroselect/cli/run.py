@@ -7,7 +7,7 @@ import typer
 
 from heteroselect.cli import options
 from heteroselect.cli.terminal import print_result, say, terminable, watching
-from heteroselect.display.progress import note
+from heteroselect.runs.display.progress import note
 from heteroselect.runs.folder import finished, last_round, numbered
 
 

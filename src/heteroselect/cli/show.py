@@ -8,13 +8,13 @@ import typer
 
 from heteroselect.cli.options import Folder, Json
 from heteroselect.cli.terminal import out
-from heteroselect.display.progress import note
+from heteroselect.comparison.report import tables
+from heteroselect.comparison.report.beside import beside, with_clock
+from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
 from heteroselect.files import read_toml
-from heteroselect.measure import Measure
-from heteroselect.report import tables
-from heteroselect.report.beside import beside, with_clock
+from heteroselect.runs.display.progress import note
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 
 
@@ -56,7 +56,7 @@ def show(
         reason = str(error).partition("\n")[0]
         raise HeteroSelectError(f"show: the files in {folder} are damaged ({reason}).") from error
     if figure is not None:
-        from heteroselect.report.figure import draw_run  # Matplotlib takes a second to import
+        from heteroselect.comparison.report.figure import draw_run  # Matplotlib takes a second to import
 
         draw_run(summary, lines, paper, figure)
         note(f"picture: {figure}")

@@ -9,11 +9,11 @@ import typer
 from heteroselect.cli.compare import print_table, run_cells
 from heteroselect.cli.options import DataDir, Quiet, Threads
 from heteroselect.cli.terminal import out, say
-from heteroselect.display.progress import note
 from heteroselect.extras import require
+from heteroselect.runs.display.progress import note
 
 if TYPE_CHECKING:
-    from heteroselect.runs.grid import Cell
+    from heteroselect.comparison.grid import Cell
 
 
 def study(
@@ -39,9 +39,9 @@ def study(
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of a study, and write its table and its page."""
+    from heteroselect.comparison import results as kept
+    from heteroselect.comparison import study as studies
     from heteroselect.comparison import work
-    from heteroselect.runs import results as kept
-    from heteroselect.runs import study as studies
 
     found = studies.read(file)
     if data_dir is not None:
@@ -78,8 +78,8 @@ def study(
 
 def _print_left(cells: "Sequence[Cell]", study: str, results: Path | None) -> None:
     """What is left to run here, and for how long, and of how many of these a file of results has the figures."""
-    from heteroselect.runs.results import recorded
-    from heteroselect.runs.study import estimate
+    from heteroselect.comparison.results import recorded
+    from heteroselect.comparison.study import estimate
 
     left, seconds = estimate(cells)
     there = recorded(results, study, left) if results is not None else []

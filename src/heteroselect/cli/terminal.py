@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from heteroselect.display import progress
-from heteroselect.display.progress import Watch, err, note
-from heteroselect.report import tables
-from heteroselect.report.beside import beside, with_clock
+from heteroselect.comparison.report import tables
+from heteroselect.comparison.report.beside import beside, with_clock
+from heteroselect.runs.display import progress
+from heteroselect.runs.display.progress import Watch, err, note
 from heteroselect.runs.folder import whole_rounds
 
 if TYPE_CHECKING:

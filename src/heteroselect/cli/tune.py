@@ -8,14 +8,14 @@ import typer
 
 from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Threads, changes_of, numbers
 from heteroselect.cli.terminal import out, say, terminable
-from heteroselect.display.progress import err, note, progress_bar
+from heteroselect.comparison.report import MARK
+from heteroselect.comparison.report.write import refuse_others
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
-from heteroselect.report import MARK
-from heteroselect.report.write import refuse_others
+from heteroselect.runs.display.progress import err, note, progress_bar
 
 if TYPE_CHECKING:
-    from heteroselect.runs.tune import Contest, Found
+    from heteroselect.comparison.tune import Contest, Found
 
 
 def tune(
@@ -45,9 +45,9 @@ def tune(
     quiet: Quiet = False,
 ) -> None:
     """Tune methods with equal effort, on validation examples; `compare --tuned DIR` takes what is found."""
-    from heteroselect.runs import grid as grids
-    from heteroselect.runs import tune as tuning
-    from heteroselect.runs.trials import CRITERIA
+    from heteroselect.comparison import grid as grids
+    from heteroselect.comparison import tune as tuning
+    from heteroselect.comparison.trials import CRITERIA
 
     if by not in CRITERIA:
         raise HeteroSelectError(f"--by: allowed are {', '.join(CRITERIA)}, not {by!r}.")
@@ -74,8 +74,8 @@ def tune(
     command = " ".join([*words, *(word for pair in set_ or [] for word in ("--set", pair))])
     budgets: list[float] = []
     found = run_contests(contests, by, budgets, path, command, total, threads=threads, quiet=quiet)
+    from heteroselect.comparison.report import tuned  # Matplotlib takes a second to import
     from heteroselect.files import write_whole
-    from heteroselect.report import tuned  # Matplotlib takes a second to import
     from heteroselect.runs.folder import for_people
 
     with for_people(path):
@@ -98,7 +98,7 @@ def run_contests(
     quiet: bool,
 ) -> "list[Found]":
     """Play method after method, and write the file of each as soon as it is found."""
-    from heteroselect.runs import tune as tuning
+    from heteroselect.comparison import tune as tuning
     from heteroselect.runs.folder import whole_rounds
 
     found, live = [], err.is_terminal and not quiet
@@ -131,7 +131,7 @@ def run_contests(
 def print_found(found: "Sequence[Found]", by: str) -> None:
     from rich.table import Column, Table
 
-    from heteroselect.runs import tune as tuning
+    from heteroselect.comparison import tune as tuning
 
     table = Table(
         "method", Column("default", justify="right"), Column("tuned", justify="right"), "settings that differ"

@@ -9,19 +9,19 @@ from typing import Any
 
 from torch import nn
 
+from heteroselect.comparison import grid as grids
+from heteroselect.comparison import results as kept
+from heteroselect.comparison import study as studies
 from heteroselect.comparison import work
+from heteroselect.comparison.grid import Cell
 from heteroselect.comparison.result import Comparison
-from heteroselect.display.progress import shown, where
+from heteroselect.comparison.tune import read as read_tuned
+from heteroselect.core.evaluate import Function, Metric
+from heteroselect.core.flat import Loss
 from heteroselect.errors import HeteroSelectError, in_python
-from heteroselect.evaluate import Function, Metric
 from heteroselect.extras import require
-from heteroselect.flat import Loss
-from heteroselect.method import Method
-from heteroselect.runs import grid as grids
-from heteroselect.runs import results as kept
-from heteroselect.runs import study as studies
-from heteroselect.runs.grid import Cell
-from heteroselect.runs.tune import read as read_tuned
+from heteroselect.round.method import Method
+from heteroselect.runs.display.progress import shown, where
 from heteroselect.world import World
 
 SEEDS = (42, 43, 44, 45, 46)

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from heteroselect.display.curves import AXES, Curve, curve
-from heteroselect.display.frame import frame, plot
-from heteroselect.display.html import chart, table
-from heteroselect.measure import Measure
-from heteroselect.runs import table as tables
+from heteroselect.comparison import table as tables
+from heteroselect.core.measure import Measure
+from heteroselect.runs.display.curves import AXES, Curve, curve
+from heteroselect.runs.display.frame import frame, plot
+from heteroselect.runs.display.html import chart, table
 from heteroselect.runs.result import Line
 
 

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from heteroselect.comparison import grid as grids
+from heteroselect.comparison import results as kept
+from heteroselect.comparison import table as tables
+from heteroselect.comparison.grid import Cell
+from heteroselect.comparison.report import MARK
+from heteroselect.comparison.report.write import read_former, refuse_others, write
 from heteroselect.comparison.result import Comparison
-from heteroselect.display.progress import Show
+from heteroselect.comparison.study import Planned, Study
+from heteroselect.comparison.table_files import save
 from heteroselect.errors import HeteroSelectError
-from heteroselect.report import MARK
-from heteroselect.report.write import read_former, refuse_others, write
-from heteroselect.runs import grid as grids
-from heteroselect.runs import results as kept
-from heteroselect.runs import table as tables
+from heteroselect.runs.display.progress import Show
 from heteroselect.runs.folder import read_rounds
-from heteroselect.runs.grid import Cell
 from heteroselect.runs.result import Line
-from heteroselect.runs.study import Planned, Study
-from heteroselect.runs.table_files import save
 
 
 def command_of(

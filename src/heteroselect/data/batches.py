@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heteroselect.arrays import Counts
+from heteroselect.core.arrays import Counts
 from heteroselect.data.examples import Examples, Pixels
 
 PADDING = 4

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Pixels, Source, hold_out, hold_out_of_each, joined
 from heteroselect.data.owners import by_owner
 from heteroselect.data.partition import split
 from heteroselect.errors import HeteroSelectError
-from heteroselect.streams import Streams
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Pixels, Source, hold_out, hold_out_of_each
 from heteroselect.data.files import Array, Parts
 from heteroselect.errors import HeteroSelectError
-from heteroselect.streams import Streams
 
 
 def found(name: str, folders: list[Path]) -> Path:

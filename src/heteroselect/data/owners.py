@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Ints, Source, joined
 from heteroselect.errors import HeteroSelectError
-from heteroselect.streams import Streams
 
 
 @dataclass(frozen=True)

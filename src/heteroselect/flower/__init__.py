@@ -8,7 +8,11 @@ from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 
-_HOMES = {"answer": "own", "FlowerEngine": "engine", "HeteroSelectStrategy": "strategy"}
+_HOMES = {
+    "answer": "heteroselect.flower.own",
+    "FlowerEngine": "heteroselect.engines.flower.engine",
+    "HeteroSelectStrategy": "heteroselect.flower.strategy",
+}
 
 __all__ = ["FlowerEngine", "HeteroSelectStrategy", "answer"]
 
@@ -17,7 +21,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     require_flower()
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def require_flower() -> None:

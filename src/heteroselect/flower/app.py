@@ -16,14 +16,15 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
+from heteroselect.core.flat import FlatModel
+from heteroselect.engines.flower.engine import FlowerEngine
+from heteroselect.engines.flower.owners import Owners
+from heteroselect.engines.flower.post import GridPost
+from heteroselect.engines.flower.reply import Site, default_memory, reply
+from heteroselect.engines.simulate.pool import Pool
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import longest_log, opened, parse_json, write_whole
-from heteroselect.flat import FlatModel
-from heteroselect.flower.engine import FlowerEngine
-from heteroselect.flower.owners import Owners
 from heteroselect.flower.plan import ERROR, PID, Plan
-from heteroselect.flower.post import GridPost
-from heteroselect.flower.reply import Site, default_memory, reply
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
@@ -33,7 +34,6 @@ from heteroselect.runs.identity import fingerprint, refuse_another
 from heteroselect.runs.loop import Engine, evaluator, play
 from heteroselect.runs.place import locked, refuse_links
 from heteroselect.runs.progress import Progress, find_latest
-from heteroselect.simulate.pool import Pool
 from heteroselect.world import measured_links
 
 LOG = "flower.jsonl"

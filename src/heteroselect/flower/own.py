@@ -8,13 +8,13 @@ from flwr.app import Context, Message
 from torch import nn
 
 from heteroselect import methods
-from heteroselect.client import Client
+from heteroselect.core.evaluate import accuracy
+from heteroselect.core.flat import FlatModel, Loss
+from heteroselect.engines.flower.reply import Site, default_memory, reply
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import accuracy
 from heteroselect.files import parse_toml
-from heteroselect.flat import FlatModel, Loss
-from heteroselect.flower.reply import Site, default_memory, reply
-from heteroselect.method import Method
+from heteroselect.round.client import Client
+from heteroselect.round.method import Method
 from heteroselect.runs.experiment import prepare
 from heteroselect.settings.config import load
 

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from heteroselect.core.part import kind_of
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import SMALL, opened, write_whole
-from heteroselect.method import Method, kind_of
+from heteroselect.round.method import Method
 from heteroselect.runs.folder import FLOWER, for_people
 from heteroselect.settings.config import Loaded, load
 

@@ -26,12 +26,12 @@ from typing import Any
 
 import tomli_w
 
+from heteroselect.engines.flower.uplink import FILE
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import appending, read_json, sweep, write_whole
 from heteroselect.flower import guard
 from heteroselect.flower.guard import MARK, end, left
 from heteroselect.flower.plan import ERROR, PID
-from heteroselect.flower.uplink import FILE
 from heteroselect.runs.folder import for_people
 
 LOOPBACK = "127.0.0.1"
@@ -137,7 +137,7 @@ class Flower:
     ) -> None:
         """Start a SuperNode that measures its uplink; `settings` are its node config, `superlink` the address at
         which it finds the SuperLink, and `prefix` a command to start it through."""
-        command = [*prefix, sys.executable, "-m", "heteroselect.flower.uplink"]
+        command = [*prefix, sys.executable, "-m", "heteroselect.engines.flower.uplink"]
         command += ["--superlink", f"{superlink}:{self.port}", "--host", LOOPBACK, "--port", str(free_port())]
         # as Flower takes them: a text in quotes, a number as it is
         command += ["--node-config", " ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())]

@@ -18,23 +18,23 @@ from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Strategy
 from torch import nn
 
-from heteroselect.compress import Update, WholeModel
+from heteroselect.core.flat import FlatModel, Weights
+from heteroselect.core.moment import Moment
+from heteroselect.core.population import Population
+from heteroselect.core.streams import Streams
+from heteroselect.engines.flower.engine import FlowerEngine
+from heteroselect.engines.flower.post import GridPost, Post
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import FlatModel, Weights
-from heteroselect.flower.engine import FlowerEngine
 from heteroselect.flower.own import SETTINGS
 from heteroselect.flower.plan import new_token, refuse_steps
-from heteroselect.flower.post import GridPost, Post
-from heteroselect.method import Method
-from heteroselect.moment import Moment
-from heteroselect.population import Population
-from heteroselect.round import play_round
+from heteroselect.parts.compress import Update, WholeModel
+from heteroselect.round.method import Method
+from heteroselect.round.round import play_round
+from heteroselect.round.server import Played, Record, Server
+from heteroselect.round.shown import shown
 from heteroselect.runs.experiment import environment_of
-from heteroselect.server import Played, Record, Server
 from heteroselect.settings import Config
 from heteroselect.settings.config import load
-from heteroselect.shown import shown
-from heteroselect.streams import Streams
 from heteroselect.world import measured_links
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from heteroselect.engines.flower.memory import forget
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.guard import end, exists, left
 from heteroselect.flower.keys import digest_of, make_node_key, make_tls
-from heteroselect.flower.memory import forget
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end_orphans, tidy
 from heteroselect.runs.ended import read_ended

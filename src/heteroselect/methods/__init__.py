@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from importlib import import_module
 
 from heteroselect.errors import HeteroSelectError, meant
-from heteroselect.method import Method
 from heteroselect.methods.entry import STAR, Entry
+from heteroselect.round.method import Method
 
 # in the order in which they are listed; a file has one ENTRY, or several ENTRIES
 _FILES = (

@@ -3,10 +3,10 @@
 Clients never selected count as average.
 """
 
-from heteroselect.aggregate import ByShare
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import AdaSample
+from heteroselect.parts.aggregate import ByShare
+from heteroselect.parts.select import AdaSample
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("adasample", select=AdaSample(), weigh=ByShare()),

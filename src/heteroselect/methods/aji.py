@@ -1,10 +1,10 @@
 """Gradient dropping: all coordinates above a threshold that a sample gives, with an error memory."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import ErrorMemory, Threshold
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import ErrorMemory, Threshold
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

@@ -3,10 +3,10 @@
 By similarity of the last updates, or by size (`method.select.by`).
 """
 
-from heteroselect.aggregate import ByShare
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import Clustered
+from heteroselect.parts.aggregate import ByShare
+from heteroselect.parts.select import Clustered
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("clustered-sampling", select=Clustered(), weigh=ByShare()),

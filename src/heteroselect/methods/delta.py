@@ -1,9 +1,9 @@
 """DELTA: clients drawn by how far their updates are from the mean, and weighed by one over that chance."""
 
-from heteroselect.aggregate import ByShare
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import Delta
+from heteroselect.parts.aggregate import ByShare
+from heteroselect.parts.select import Delta
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("delta", select=Delta(), weigh=ByShare()),

@@ -3,12 +3,12 @@
 A round takes the place of a step. The momentum of 0.9 is that of the memory alone: the local SGD has none.
 """
 
-from heteroselect.aggregate import Equal
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import MomentumMemory, TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import SGD
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import MomentumMemory, TopK
+from heteroselect.parts.train import SGD
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

@@ -4,9 +4,9 @@ Weights are data sizes, as in the authors' code. The cluster sizes of the paper'
 they give nearly all weight to one client, because updates of many lie closest to the one that moved least.
 """
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import DivFL
+from heteroselect.parts.select import DivFL
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("divfl", select=DivFL()),

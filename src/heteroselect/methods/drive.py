@@ -3,11 +3,11 @@
 With `method.allocate.average` below 1 that share of the bits is sent, as in EDEN (ICML 2022).
 """
 
-from heteroselect.aggregate import Equal
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import Drive
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import Drive
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("drive", allocate=UniformShare(average=1.0), compress=Drive(), weigh=Equal()),

@@ -4,11 +4,11 @@ With partial participation. It starts slowly, while most clients have not taken 
 rounds.
 """
 
-from heteroselect.aggregate import OneOfAll, Running
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import EF21, TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import OneOfAll, Running
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import EF21, TopK
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("ef21", allocate=UniformShare(), memory=EF21(), compress=TopK(), weigh=OneOfAll(), server=Running()),

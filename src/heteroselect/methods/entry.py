@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from heteroselect.method import Method
+from heteroselect.round.method import Method
 
 STAR = "* the rule is a reconstruction from the paper's abstract"
 FEW_BITS = "— its values are not float32: the count of values alone, at 32 bits each, means nothing"

@@ -1,8 +1,8 @@
 """FairFedCS: clients of good reputation, and those who have waited long."""
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import FairFedCS
+from heteroselect.parts.select import FairFedCS
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fairfedcs", select=FairFedCS()),

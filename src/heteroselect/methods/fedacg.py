@@ -4,10 +4,10 @@ Its second part, a penalty on leaving the starting point, is `method.train.proxi
 own: without it 50 steps of rate η reach 50η and not 410η, so that the rate is higher than that of other methods.
 """
 
-from heteroselect.aggregate import LookAhead
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import SGD, SharedRate
+from heteroselect.parts.aggregate import LookAhead
+from heteroselect.parts.train import SGD, SharedRate
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

@@ -1,8 +1,8 @@
 """FedAdam: an adaptive step at the server, without a correction of its bias (as in the paper)."""
 
-from heteroselect.aggregate import Adaptive
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Adaptive
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedadam", server=Adaptive("adam", rate=0.03)),

@@ -4,9 +4,9 @@
 of the difference to it is what they do beside that.
 """
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import DeviceSteps
+from heteroselect.parts.train import DeviceSteps
+from heteroselect.round.method import Method
 
 PAPER = 'McMahan, Moore, Ramage, Hampson, Agüera y Arcas, "Communication-efficient learning of deep networks from decentralized data", AISTATS 2017'
 

@@ -4,10 +4,10 @@ Both follow the authors: 0.9 at the server makes steps in one direction up to te
 of 0.9 would do so once more.
 """
 
-from heteroselect.aggregate import ServerMomentum
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import SGD
+from heteroselect.parts.aggregate import ServerMomentum
+from heteroselect.parts.train import SGD
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedavgm", train=SGD(momentum=0.0), server=ServerMomentum(0.9)),

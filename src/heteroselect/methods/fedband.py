@@ -3,10 +3,10 @@
 Reconstructed from the abstract; deviations are those of the last uploads.
 """
 
-from heteroselect.allocate import FedBand
-from heteroselect.compress import ErrorMemory, TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.allocate import FedBand
+from heteroselect.parts.compress import ErrorMemory, TopK
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedband", allocate=FedBand(), memory=ErrorMemory("static", static=1.0), compress=TopK()),

@@ -7,10 +7,10 @@ Constants are those of the papers: FedBuff's step is η/K·Σ (1 + τ)^−½ Δ 
 below); FedAsync has α = 0.6 (the paper also tries 0.9), a = ½ and a proximal term of 0.005, as on CIFAR-10.
 """
 
-from heteroselect.aggregate import Buffer, Equal, ServerSGD
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import SGD
+from heteroselect.parts.aggregate import Buffer, Equal, ServerSGD
+from heteroselect.parts.train import SGD
+from heteroselect.round.method import Method
 
 ENTRIES = (
     Entry(

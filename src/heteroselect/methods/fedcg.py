@@ -6,10 +6,10 @@ number of clients that each one stands for (`method.weigh.kind=share`) puts near
 several points on MNIST.
 """
 
-from heteroselect import allocate, select
-from heteroselect.compress import TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts import allocate, select
+from heteroselect.parts.compress import TopK
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedcg", select=select.FedCG(), allocate=allocate.FedCG(), compress=TopK()),

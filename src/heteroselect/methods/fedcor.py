@@ -4,10 +4,10 @@ A random cohort after the warm-up is a round like any other here; the authors tr
 away.
 """
 
-from heteroselect.aggregate import Equal
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import FedCor
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.select import FedCor
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedcor", select=FedCor(), weigh=Equal()),

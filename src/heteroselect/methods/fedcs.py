@@ -4,9 +4,9 @@ The deadline of the paper, three minutes, leaves nobody out in the presets here:
 clients meet.
 """
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import FedCS
+from heteroselect.parts.select import FedCS
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedcs", select=FedCS()),

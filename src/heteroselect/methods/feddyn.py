@@ -1,9 +1,9 @@
 """FedDyn: the objective of each client is bent so that all of them have the global optimum in common."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import FedDyn, SharedRate
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.train import FedDyn, SharedRate
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("feddyn", rate=SharedRate(start=0.2), train=FedDyn(), weigh=Equal()),

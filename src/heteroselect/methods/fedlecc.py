@@ -4,10 +4,10 @@ Reconstructed from the abstract (arXiv 2603.08911). Everybody is asked for its l
 its labels with each upload.
 """
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.score import Informativeness
-from heteroselect.select import FedLECC
+from heteroselect.parts.score import Informativeness
+from heteroselect.parts.select import FedLECC
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

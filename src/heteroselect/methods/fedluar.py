@@ -4,10 +4,10 @@ The server tells with the model which tensors nobody is to send. Of a model with
 logistic regression on MNIST, nothing is recycled and this is FedAvg.
 """
 
-from heteroselect.aggregate import Equal
-from heteroselect.compress import Luar
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.compress import Luar
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedluar", compress=Luar(), weigh=Equal()),

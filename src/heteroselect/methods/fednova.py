@@ -1,9 +1,9 @@
 """FedNova: clients take as many steps as their device can, and updates are normalised by how far those reach."""
 
-from heteroselect.aggregate import FedNova
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import DeviceSteps
+from heteroselect.parts.aggregate import FedNova
+from heteroselect.parts.train import DeviceSteps
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fednova", work=DeviceSteps(), weigh=FedNova(momentum=0.9)),

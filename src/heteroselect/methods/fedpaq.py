@@ -1,9 +1,9 @@
 """FedPAQ: uniform clients, updates quantised without bias (QSGD), plain mean, no memory."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.compress import QSGD
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.compress import QSGD
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedpaq", compress=QSGD(levels=10), weigh=Equal()),

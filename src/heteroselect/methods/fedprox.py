@@ -1,8 +1,8 @@
 """FedProx: FedAvg with a pull μ towards the global model."""
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import SGD
+from heteroselect.parts.train import SGD
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedprox", train=SGD(proximal=0.01)),

@@ -1,8 +1,8 @@
 """FedSOL: local gradients are taken where the proximal loss is higher, so that steps hurt it less."""
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import FedSOL
+from heteroselect.parts.train import FedSOL
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedsol", train=FedSOL()),

@@ -3,10 +3,10 @@
 Strata are made of the last uploads. Clients never selected come first.
 """
 
-from heteroselect.aggregate import ByShare
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import FedSTaS
+from heteroselect.parts.aggregate import ByShare
+from heteroselect.parts.select import FedSTaS
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedstas", select=FedSTaS(), weigh=ByShare()),

@@ -1,8 +1,8 @@
 """FedYogi: an adaptive step at the server whose second moment moves slowly."""
 
-from heteroselect.aggregate import Adaptive
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Adaptive
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("fedyogi", server=Adaptive("yogi", rate=0.03)),

@@ -3,10 +3,10 @@
 Reconstructed from the abstract (arXiv 2012.11804).
 """
 
-from heteroselect.allocate import FlexCom
-from heteroselect.compress import ErrorMemory, TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.allocate import FlexCom
+from heteroselect.parts.compress import ErrorMemory, TopK
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("flexcom", allocate=FlexCom(), memory=ErrorMemory("static", static=1.0), compress=TopK()),

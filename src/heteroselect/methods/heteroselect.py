@@ -6,14 +6,14 @@ behind the authors' logs and Table I.
 
 from dataclasses import replace
 
-from heteroselect.aggregate import ByScore, Calibration, ServerMomentum
-from heteroselect.allocate import ScoreShare
-from heteroselect.compress import Curvature, ErrorMemory
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.score import Informativeness
-from heteroselect.select import Softmax
-from heteroselect.train import SGD, ScoreRate
+from heteroselect.parts.aggregate import ByScore, Calibration, ServerMomentum
+from heteroselect.parts.allocate import ScoreShare
+from heteroselect.parts.compress import Curvature, ErrorMemory
+from heteroselect.parts.score import Informativeness
+from heteroselect.parts.select import Softmax
+from heteroselect.parts.train import SGD, ScoreRate
+from heteroselect.round.method import Method
 
 PAPER = 'Masud, Jahin, Hasan, "HeteRo-Select: Informativeness as the Participation Driver in Heterogeneous Federated Learning"'
 

@@ -11,13 +11,13 @@ Devices that are faster count more, because they are drawn more often, and so do
 with data, set `method.weigh.kind=share`, which takes both out again, at the price of more noise.
 """
 
-from heteroselect.aggregate import ByVariance, ExponentialAverage, LookAhead
-from heteroselect.allocate import Deadline
-from heteroselect.compress import Ternary
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import Balanced
-from heteroselect.train import SGD, CosineRate, DeviceSteps
+from heteroselect.parts.aggregate import ByVariance, ExponentialAverage, LookAhead
+from heteroselect.parts.allocate import Deadline
+from heteroselect.parts.compress import Ternary
+from heteroselect.parts.select import Balanced
+from heteroselect.parts.train import SGD, CosineRate, DeviceSteps
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

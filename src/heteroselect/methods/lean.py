@@ -10,12 +10,12 @@ have a little of. 17 steps of a device of median speed are about five seconds in
 
 from dataclasses import replace
 
-from heteroselect.aggregate import Equal, LookAhead
-from heteroselect.allocate import All, UniformShare
-from heteroselect.compress import Drive, Everything
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import SGD, DeviceSteps, SharedRate
+from heteroselect.parts.aggregate import Equal, LookAhead
+from heteroselect.parts.allocate import All, UniformShare
+from heteroselect.parts.compress import Drive, Everything
+from heteroselect.parts.train import SGD, DeviceSteps, SharedRate
+from heteroselect.round.method import Method
 
 LEAN = Method(
     "lean",

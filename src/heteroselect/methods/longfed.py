@@ -3,9 +3,9 @@
 Reconstructed from the abstract (arXiv 2405.13584).
 """
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import LongFed
+from heteroselect.parts.select import LongFed
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("longfed", select=LongFed()),

@@ -1,10 +1,10 @@
 """Mem-SGD: uniform clients, the largest fifth of the coordinates, and an error memory that keeps the rest."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import ErrorMemory, TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import ErrorMemory, TopK
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

@@ -1,9 +1,9 @@
 """Oort: clients by the loss they trained with and the time they took, with room for newcomers."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import Oort
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.select import Oort
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("oort", select=Oort(), weigh=Equal()),

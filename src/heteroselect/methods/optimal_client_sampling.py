@@ -4,10 +4,10 @@ More clients work for each round than send; what is saved is the uplink. The pap
 (`method.select.pool=0`), its experiments a pool of 32.
 """
 
-from heteroselect.aggregate import ByShare
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import OptimalSampling, Pool
+from heteroselect.parts.aggregate import ByShare
+from heteroselect.parts.select import OptimalSampling, Pool
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("optimal-client-sampling", select=Pool(), choose=OptimalSampling(), weigh=ByShare()),

@@ -3,10 +3,10 @@
 Reverse water-filling of a budget of traffic over the rounds, reconstructed from the abstract (arXiv 2112.06694).
 """
 
-from heteroselect.allocate import OptRate
-from heteroselect.compress import TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.allocate import OptRate
+from heteroselect.parts.compress import TopK
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("optrate", allocate=OptRate(), compress=TopK()),

@@ -3,11 +3,11 @@
 Reconstructed from the abstract (arXiv 2408.14736), of which it is one half.
 """
 
-from heteroselect.aggregate import Overlap
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import TopK
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Overlap
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import TopK
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("opwa", allocate=UniformShare(average=0.1), compress=TopK(), aggregate=Overlap()),

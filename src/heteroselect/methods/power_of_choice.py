@@ -3,11 +3,11 @@
 d is `method.score.candidates`; each of them fetches the model and runs it forwards.
 """
 
-from heteroselect.aggregate import Equal
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.score import Informativeness
-from heteroselect.select import PowerOfChoice
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.score import Informativeness
+from heteroselect.parts.select import PowerOfChoice
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

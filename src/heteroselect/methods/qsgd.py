@@ -1,9 +1,9 @@
 """QSGD: uniform clients, each coordinate rounded at random to one of seven levels of its bucket's norm, or to zero."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.compress import QSGD
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.compress import QSGD
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("qsgd", compress=QSGD(levels=7), weigh=Equal()),

@@ -3,9 +3,9 @@
 V weighs seconds against turns and depends on the world; the authors have 10 to 500 in theirs.
 """
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import RBCSF
+from heteroselect.parts.select import RBCSF
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("rbcs-f", select=RBCSF()),

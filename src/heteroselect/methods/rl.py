@@ -4,9 +4,9 @@ The smallest policy of the kind that the paper cites as Zhan et al. 2022, whose 
 ours.
 """
 
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.select import Reinforced
+from heteroselect.parts.select import Reinforced
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("rl", select=Reinforced()),

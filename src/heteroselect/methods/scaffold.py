@@ -4,10 +4,10 @@ The server's vector goes down with the model; the clients' need not come up, bec
 what was sent. Plain SGD at the clients: with a momentum the control variates are not mean gradients.
 """
 
-from heteroselect.aggregate import Equal
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
-from heteroselect.train import Scaffold, SharedRate
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.train import Scaffold, SharedRate
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("scaffold", rate=SharedRate(start=0.2), train=Scaffold(clip=10.0), weigh=Equal()),

@@ -3,10 +3,10 @@
 The step is `method.server.rate`. It starts slowly: above 80 % on MNIST after 10 rounds with a step of 0.01.
 """
 
-from heteroselect.aggregate import Equal, Majority
-from heteroselect.compress import Sign
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal, Majority
+from heteroselect.parts.compress import Sign
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("signsgd-majority", compress=Sign("step"), weigh=Equal(), server=Majority(rate=0.01)),

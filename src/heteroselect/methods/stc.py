@@ -3,11 +3,11 @@
 At the paper's density of 1/100 it starts slowly: above 80 % on MNIST after 15 rounds.
 """
 
-from heteroselect.aggregate import Equal
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import STC, ErrorMemory
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import STC, ErrorMemory
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method(

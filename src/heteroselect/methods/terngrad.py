@@ -1,9 +1,9 @@
 """TernGrad: uniform clients, each coordinate sent as −s, 0 or +s at random, without bias but for the clipping."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.compress import TernGrad
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.compress import TernGrad
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("terngrad", compress=TernGrad(), weigh=Equal()),

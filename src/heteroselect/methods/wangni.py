@@ -1,10 +1,10 @@
 """Gradient sparsification: coordinates are sent with chances that keep the variance low, without bias."""
 
-from heteroselect.aggregate import Equal
-from heteroselect.allocate import UniformShare
-from heteroselect.compress import Wangni
-from heteroselect.method import Method
 from heteroselect.methods.entry import Entry
+from heteroselect.parts.aggregate import Equal
+from heteroselect.parts.allocate import UniformShare
+from heteroselect.parts.compress import Wangni
+from heteroselect.round.method import Method
 
 ENTRY = Entry(
     Method("wangni", allocate=UniformShare(), compress=Wangni(), weigh=Equal()),

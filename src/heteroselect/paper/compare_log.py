@@ -114,8 +114,8 @@ def draw(mine: Mapping[str, Series], logs: Mapping[str, Mapping[str, Series]], p
     from matplotlib import rc_context  # it takes a second to import
     from matplotlib.figure import Figure
 
-    from heteroselect.report.figure import OURS, STYLE, save
-    from heteroselect.report.style import QUIET
+    from heteroselect.comparison.report.figure import OURS, STYLE, save
+    from heteroselect.comparison.report.style import QUIET
 
     last = max(mine["test_acc"])
     with rc_context(STYLE):

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from rich.markup import escape
 
-from heteroselect.allocate import ScoreShare, UniformShare
-from heteroselect.arrays import Reals
-from heteroselect.compress import ErrorMemory
-from heteroselect.conditions import Conditions
+from heteroselect.core.arrays import Reals
+from heteroselect.core.conditions import Conditions
+from heteroselect.core.moment import Moment
+from heteroselect.core.population import Population
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import parse_json
-from heteroselect.moment import Moment
-from heteroselect.population import Population
-from heteroselect.select import Cohort, Situation, Softmax
-from heteroselect.train import SharedRate
+from heteroselect.parts.allocate import ScoreShare, UniformShare
+from heteroselect.parts.compress import ErrorMemory
+from heteroselect.parts.select import Cohort, Situation, Softmax
+from heteroselect.parts.train import SharedRate
 from heteroselect.world.clock import Clock, time_budget
 from heteroselect.world.devices import authors_step_seconds
 from heteroselect.world.ledger import Messages

@@ -12,8 +12,8 @@ import torch
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml, write_whole
 from heteroselect.loggers import logging, openers
-from heteroselect.method import Method
 from heteroselect.methods import REGISTRY
+from heteroselect.round.method import Method
 from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.ended import read_ended

@@ -6,12 +6,12 @@ from typing import Any
 
 from torch import nn
 
-from heteroselect.display.progress import watching, where
+from heteroselect.core.evaluate import Function, Metric
+from heteroselect.core.flat import Loss
 from heteroselect.errors import HeteroSelectError, in_python
-from heteroselect.evaluate import Function, Metric
-from heteroselect.flat import Loss
-from heteroselect.method import Method
+from heteroselect.round.method import Method
 from heteroselect.runs import api
+from heteroselect.runs.display.progress import watching, where
 from heteroselect.runs.ended import read_ended, read_settings
 from heteroselect.runs.folder import CONFIG, SUMMARY, last_round, whole_rounds
 from heteroselect.runs.result import Line, Result

@@ -14,8 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from heteroselect import models
-from heteroselect.arrays import Reals
-from heteroselect.client import Client, Task
+from heteroselect.core.arrays import Reals
+from heteroselect.core.evaluate import Function, Metric, accuracy
+from heteroselect.core.flat import FlatModel, Loss, Weights
+from heteroselect.core.flops import step_flops
+from heteroselect.core.population import Population
+from heteroselect.core.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Columns, Examples, Pixels, Source
@@ -30,16 +34,12 @@ from heteroselect.data.federation import (
     set_aside_each,
 )
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import Function, Metric, accuracy
-from heteroselect.flat import FlatModel, Loss, Weights
-from heteroselect.flops import step_flops
-from heteroselect.method import Method, naming
-from heteroselect.population import Population
+from heteroselect.round.client import Client, Task
+from heteroselect.round.method import Method, naming
+from heteroselect.round.server import Server
 from heteroselect.runs.worlds import most_frequent, with_availability, world_of
-from heteroselect.server import Server
 from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded
-from heteroselect.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
 from heteroselect.world import Attack, Clock, Environment, Faults, World, typical
 from heteroselect.world.clock import time_budget
 

@@ -12,16 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import (
-    TooLargeError,
-    longest_log,
-    memory,
-    opened,
-    parse_json,
-    read_json,
-    read_toml,
-    write_whole,
-)
+from heteroselect.files import TooLargeError, longest_log, memory, opened, parse_json, read_json, read_toml, write_whole
 
 if TYPE_CHECKING:
     from heteroselect.runs.fingerprint import Fingerprint  # it imports every part, for which no folder need wait

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from heteroselect.core.evaluate import Metric, accuracy
+from heteroselect.core.part import kind_of
 from heteroselect.errors import HeteroSelectError
-from heteroselect.evaluate import Metric, accuracy
-from heteroselect.kinds import is_shipped
-from heteroselect.method import Method, kind_of
+from heteroselect.parts.kinds import is_shipped
+from heteroselect.round.method import Method
 from heteroselect.runs.digest import LENGTH, digest_of
 from heteroselect.runs.experiment import Experiment, source_of
 from heteroselect.runs.fingerprint import NEWER, UNKNOWN, Fingerprint, deciding, listed

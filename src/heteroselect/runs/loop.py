@@ -16,12 +16,18 @@ from safetensors.torch import save
 from torch import Tensor
 
 from heteroselect import methods
+from heteroselect.core.evaluate import class_accuracies
+from heteroselect.core.flat import FlatModel, Weights
+from heteroselect.core.measure import Measure
+from heteroselect.core.moment import Moment
 from heteroselect.data.examples import Examples
-from heteroselect.evaluate import class_accuracies
-from heteroselect.flat import FlatModel, Weights
-from heteroselect.measure import Measure
-from heteroselect.moment import Moment
-from heteroselect.round import play_round
+from heteroselect.engines.simulate.engine import Simulator
+from heteroselect.engines.simulate.evaluator import Evaluator as TestSet
+from heteroselect.engines.simulate.pool import Pool
+from heteroselect.round.round import play_round
+from heteroselect.round.server import Clients, Record
+from heteroselect.round.shown import shown
+from heteroselect.round.step import play_step
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.folder import RunFolder, for_people
@@ -30,13 +36,7 @@ from heteroselect.runs.provenance import environment
 from heteroselect.runs.result import Interrupted, Line, Result
 from heteroselect.runs.spread import spread
 from heteroselect.runs.store import clear
-from heteroselect.server import Clients, Record
 from heteroselect.settings.method import title
-from heteroselect.shown import shown
-from heteroselect.simulate.engine import Simulator
-from heteroselect.simulate.evaluator import Evaluator as TestSet
-from heteroselect.simulate.pool import Pool
-from heteroselect.step import play_step
 
 KINDS_OF_BYTES = ("up", "down", "scoring", "calibration")
 

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from heteroselect.compress import Update
+from heteroselect.core.flat import Weights
+from heteroselect.core.messages import Order
+from heteroselect.core.state import Kept, by_role, flat
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flat import Weights
-from heteroselect.messages import Order
+from heteroselect.parts.compress import Update
+from heteroselect.round.server import Flight, Server
 from heteroselect.runs.checked import is_line
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import FINGERPRINT, RunFolder, rounds_sha256, whole_rounds
 from heteroselect.runs.store import DiskStore, Uploads, clear
-from heteroselect.server import Flight, Server
 from heteroselect.settings import SimulateSettings
-from heteroselect.state import Kept, by_role, flat
 from heteroselect.world.faults import KINDS as FAULTS
 
 STORE = "store"

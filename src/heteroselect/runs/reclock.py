@@ -14,7 +14,7 @@ from typing import Any
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
-from heteroselect.kinds import KINDS
+from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import CONFIG, RunFolder, read_model, read_rounds, read_summary
 from heteroselect.settings import Config

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from heteroselect.display.curves import AXES, Curve, curve
-from heteroselect.display.frame import frame, plot
-from heteroselect.display.html import chart, table
-from heteroselect.measure import Measure
+from heteroselect.core.measure import Measure
+from heteroselect.runs.display.curves import AXES, Curve, curve
+from heteroselect.runs.display.frame import frame, plot
+from heteroselect.runs.display.html import chart, table
 from heteroselect.settings import Config
 
 Line = dict[str, Any]

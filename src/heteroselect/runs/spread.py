@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from heteroselect.arrays import Reals
+from heteroselect.core.arrays import Reals
+from heteroselect.core.evaluate import client_accuracies, jain, owner_accuracies, worst_tenth
 from heteroselect.data.federation import Federation
-from heteroselect.evaluate import client_accuracies, jain, owner_accuracies, worst_tenth
 
 
 def spread(outputs: Tensor | None, federation: Federation, lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

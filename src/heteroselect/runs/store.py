@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from heteroselect.compress import Update
+from heteroselect.core.state import Kept
 from heteroselect.files import sweep
-from heteroselect.kinds import KINDS
+from heteroselect.parts.compress import Update
+from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.folder import for_people
-from heteroselect.state import Kept
 
 _OURS = re.compile(rf"([0-9]+-({'|'.join(KINDS)})\..+|uploads/[0-9]+-(positions|values)(\.partial)?)\.npy")
 """The names of all files of a run's store: what a part keeps at a client, by its role, and a client's last upload."""

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from heteroselect.arrays import Counts, Reals
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.streams import Streams
 from heteroselect.data.federation import Federation
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import opened
 from heteroselect.settings import Config
 from heteroselect.settings.world import AvailabilitySettings, WorldSettings
-from heteroselect.streams import Streams
 from heteroselect.world import (
     Coupling,
     Devices,

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from heteroselect import methods
 from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.files import parse_toml, read_toml
-from heteroselect.method import Method
+from heteroselect.round.method import Method
 from heteroselect.settings import own
 from heteroselect.settings.method import changed, completed
 from heteroselect.settings.schema import VERSION, Config, PaperRow, allowed, find

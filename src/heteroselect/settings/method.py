@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heteroselect import methods
-from heteroselect.compress import promises
+from heteroselect.core.part import SettingError, declared, kind_of, values
 from heteroselect.errors import HeteroSelectError, meant
-from heteroselect.kinds import KINDS
-from heteroselect.method import Method, conflicts, kind_of, naming
-from heteroselect.part import SettingError, declared, values
+from heteroselect.parts.compress import promises
+from heteroselect.parts.kinds import KINDS
+from heteroselect.round.method import Method, conflicts, naming
 from heteroselect.settings import own
 from heteroselect.settings.schema import Setting
 

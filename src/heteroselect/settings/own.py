@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.method import Method
+from heteroselect.round.method import Method
 
 PREFIX = "heteroselect_own_"
 """Modules of people's own files have names that begin so."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heteroselect.arrays import Reals
-from heteroselect.compress.update import Update, to_float32
-from heteroselect.compress.wire import TABLE, Table, decode, encode
-from heteroselect.messages import Upload
+from heteroselect.core.arrays import Reals
+from heteroselect.core.messages import Upload
+from heteroselect.core.update import Update, to_float32
+from heteroselect.parts.compress.wire import TABLE, Table, decode, encode
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 Kind = Literal["none", "flip", "hidden", "gaussian", "labels", "lie"]
 

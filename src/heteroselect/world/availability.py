@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from heteroselect.arrays import Counts, Reals
-from heteroselect.conditions import Conditions
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.conditions import Conditions
 from heteroselect.world.world import Losses, World, typical
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 
 @dataclass(frozen=True)

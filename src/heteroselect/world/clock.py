@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.arrays import Reals
-from heteroselect.conditions import VALUE_BITS, Conditions
+from heteroselect.core.arrays import Reals
+from heteroselect.core.conditions import VALUE_BITS, Conditions
 from heteroselect.world.ledger import LOSS_BYTES, Messages
 
 Charge = Literal["paper", "uplink", "everything"]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from heteroselect.arrays import Reals
+from heteroselect.core.arrays import Reals
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 
 @dataclass(frozen=True)

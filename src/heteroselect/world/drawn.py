@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heteroselect.conditions import Conditions
+from heteroselect.core.conditions import Conditions
 from heteroselect.world.coupling import Coupling, ranks
 from heteroselect.world.devices import Devices, FlopDevices, GivenDevices
 from heteroselect.world.links import Links, MeasuredLinks
@@ -13,7 +13,7 @@ from heteroselect.world.table import GivenLinks
 from heteroselect.world.world import Losses
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from heteroselect.arrays import Reals
-from heteroselect.compress.update import Update
-from heteroselect.compress.wire import TABLE, Table, WireError, decode, encode
-from heteroselect.messages import Upload
+from heteroselect.core.arrays import Reals
+from heteroselect.core.messages import Upload
+from heteroselect.core.update import Update
+from heteroselect.parts.compress.wire import TABLE, Table, WireError, decode, encode
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 KINDS = ("missing", "late", "corrupt", "nan", "inf", "scaled")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heteroselect.arrays import Counts, Reals
+from heteroselect.core.arrays import Counts, Reals
 
 LOSS_BYTES = 4  # of the answer to a scoring question: one float32
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.arrays import Reals
+from heteroselect.core.arrays import Reals
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from heteroselect.arrays import Counts, Reals
-from heteroselect.conditions import Conditions
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.conditions import Conditions
 from heteroselect.world.clock import Clock, Spent
 from heteroselect.world.ledger import Messages
 

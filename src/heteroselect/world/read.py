@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from heteroselect.arrays import Reals
+from heteroselect.core.arrays import Reals
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import opened_text
 from heteroselect.world.availability import Availability

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heteroselect.arrays import Reals
+from heteroselect.core.arrays import Reals
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import installed_files
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 REFERENCE_GFLOP = 0.6
 """Billions of operations of a forward pass of MobileNet V2 (Sandler et al., CVPR 2018: 300 million multiply-adds),

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heteroselect.arrays import Counts, Reals
-from heteroselect.conditions import Conditions, Transfers
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.conditions import Conditions, Transfers
 from heteroselect.world.world import Losses, World, typical
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 OUTAGE = 1e3
 """The bit/s that a link without any rate at this second is given as, so that a part may divide by it."""

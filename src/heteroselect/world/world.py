@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from heteroselect.arrays import Reals
-from heteroselect.conditions import Conditions
+from heteroselect.core.arrays import Reals
+from heteroselect.core.conditions import Conditions
 from heteroselect.errors import HeteroSelectError
 from heteroselect.world.attack import Attack
 from heteroselect.world.clock import Clock
@@ -15,7 +15,7 @@ from heteroselect.world.faults import Faults
 from heteroselect.world.links import MeasuredLinks
 
 if TYPE_CHECKING:
-    from heteroselect.streams import Streams
+    from heteroselect.core.streams import Streams
 
 Losses = Callable[[], Reals]
 """Gives the present loss of every client, when it is called."""

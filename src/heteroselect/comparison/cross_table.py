@@ -1,0 +1,213 @@
+"""The tables of a crossing as Markdown, CSV and JSON, and the sentences that its page shares with them."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from heteroselect.comparison.cross import OUTCOMES, Crossing, Outcome
+from heteroselect.comparison.effects import Effects, Estimate
+from heteroselect.comparison.over_seeds import Arrivals
+from heteroselect.comparison.table_files import as_text
+from heteroselect.files import write_whole
+from heteroselect.methods import gaps
+from heteroselect.runs.folder import for_people
+from heteroselect.world.clock import clock_sentence
+
+MADE = "Made by `heteroselect compare"
+
+
+def told(crossing: Crossing, name: str, place: tuple[int, int]) -> tuple[str, str]:
+    """What stands in a cell, and what beside it: the mean and the standard deviation over seeds, or the median to the
+    target with the range of the seeds and how many arrived; why it is empty where no run has ended."""
+    outcome, values = OUTCOMES[name], crossing.values(name)[place]
+    ended = sum((*place, at) in crossing.runs for at in range(len(crossing.seeds)))
+    if not ended:
+        return crossing.missing(place), ""
+    if outcome.end:
+        return arrived(outcome, crossing.arrivals(name, place))
+    known = np.count_nonzero(np.isfinite(values))
+    if known < len(values):
+        return "—", f"{known} of {len(values)} runs"
+    return outcome.shown(values.mean()), f"± {outcome.shown(values.std(ddof=1))}" if known > 1 else ""
+
+
+def in_line(crossing: Crossing, name: str, place: tuple[int, int]) -> str:
+    """A cell of a table of text."""
+    first, beside = told(crossing, name, place)
+    return first + (" " if beside.startswith(("(", "±")) else ", ") * bool(beside) + beside
+
+
+def arrived(outcome: Outcome, one: Arrivals) -> tuple[str, str]:
+    """The median to the target, and the range of the seeds with how many of them arrived.
+
+    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, 20.0), (30.0, 30.0, 30.0)))
+    ('20.00', '(from 10.00), 2 of 3 arrived')
+    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, None), (30.0, 31.0, 30.0)))
+    ('> 30.00', '1 of 3 arrived')
+    """
+    middle, bound, reached = one.median, one.beyond, one.reached
+    if middle is None:
+        return "not reached" if bound is None else f"> {outcome.shown(bound)}", one.note
+    low, high = outcome.shown(min(reached)), outcome.shown(max(reached))
+    seeds = f"(from {low})" if not one.whole else f"({low} – {high})" if len(reached) > 1 else ""
+    return outcome.shown(middle), ", ".join(filter(None, (seeds, one.note)))
+
+
+def ranged(outcome: Outcome, one: Estimate) -> str:
+    """An effect with its interval."""
+    text = outcome.effect(one.value)
+    if one.low is None or one.high is None:
+        return text
+    return f"{text} ({outcome.effect(one.low).removeprefix('× ')} to {outcome.effect(one.high).removeprefix('× ')})"
+
+
+def interaction(outcome: Outcome, effects: Effects) -> str:
+    """One sentence on how far pairs are from the sum of their values' effects."""
+    size = effects.interaction
+    if size is None:
+        return "The pairs are too few to tell an interaction."
+    text = f"Interaction (root mean square over pairs): {ranged(outcome, size).replace('+', '')}"
+    if outcome.total:
+        return f"{text}. A sum over both directions is no product of factors: no chance is given."
+    if effects.p is not None:
+        text += f"; so large an interaction would come by chance with p = {effects.p:.2g}"
+    return text + "."
+
+
+def effect_rows(crossing: Crossing, outcome: str, effects: Effects) -> list[list[str]]:
+    """A line for each value of each axis: the axis, the value, its effect."""
+    rows = []
+    for key, levels, found in zip(crossing.keys, crossing.levels, (effects.rows, effects.columns), strict=True):
+        rows += [[key, level, ranged(OUTCOMES[outcome], one)] for level, one in zip(levels, found, strict=True)]
+    return rows
+
+
+def pair_rows(crossing: Crossing, outcome: str, effects: Effects) -> list[list[str]]:
+    """A line for each value of the first axis: what its pair with each value of the second has beyond the effects of
+    the two, with its interval."""
+    rows = zip(crossing.levels[0], effects.pairs, strict=True)
+    return [[level, *("" if one is None else ranged(OUTCOMES[outcome], one) for one in same)] for level, same in rows]
+
+
+def brought(crossing: Crossing) -> list[str]:
+    """What the values brought to other roles, in the words of `run`."""
+    return list(dict.fromkeys(text for cell in crossing.all_cells for text in cell.loaded.brought))
+
+
+def left_out(crossing: Crossing) -> list[str]:
+    """A sentence for each pair that was refused, and each run that did not come to its end."""
+    lines = [f"{crossing.pair(place)}: refused: {reason}" for place, reason in crossing.refused.items()]
+    for place, same in crossing.cells.items():
+        seeds = [str(cell.seed) for cell in same if not cell.done]
+        lines += [f"{crossing.pair(place)}: no result with seed {', '.join(seeds)}."] if seeds else []
+    return lines
+
+
+def missing_of_papers(crossing: Crossing) -> list[str]:
+    """What the method that is crossed, and the kinds that are chosen for it, leave out of their papers."""
+    names = [cell.loaded.method.name for cell in crossing.all_cells]
+    for key, levels in zip(crossing.axes, crossing.levels, strict=True):
+        names += levels if key.endswith(".kind") else []
+    return gaps(names)
+
+
+NOTE = (
+    "Mean ± standard deviation over seeds; to the target the median and the range of the seeds, where one that never "
+    "arrives is later than all others. An effect is what a value adds to the grand mean, in points of accuracy or "
+    "as a factor of a cost; in brackets its 95 % interval, by a bootstrap over whole seeds. The interaction is what a "
+    "pair has beyond the effects of its two values."
+)
+
+
+def note(crossing: Crossing) -> str:
+    """How to read the tables, and what the seconds count."""
+    return f"{NOTE} {clock_sentence(cell.config.world.charge for cell in crossing.all_cells)}"
+
+
+def markdown(crossing: Crossing, command: str) -> str:
+    rows, columns = crossing.levels
+    parts = [f"{MADE}{command.removeprefix('heteroselect compare')}`. {note(crossing)}"]
+    for name, outcome in OUTCOMES.items():
+        effects = crossing.effects(name)
+        parts.append(f"## {outcome.title}, {outcome.unit}")
+        head = [" / ".join(crossing.keys), *columns]
+        body = [[row, *(in_line(crossing, name, (a, b)) for b in range(len(columns)))] for a, row in enumerate(rows)]
+        parts.append(_table(head, body))
+        if effects is not None:
+            parts.append(_table(["setting", "value", "effect"], effect_rows(crossing, name, effects)))
+            parts.append(interaction(outcome, effects))
+            if effects.interaction is not None:
+                parts.append(_table([f"interaction: {head[0]}", *columns], pair_rows(crossing, name, effects)))
+    if brought(crossing):
+        parts += ["## What came with the values", "\n".join(f"- {line}" for line in brought(crossing))]
+    if missing_of_papers(crossing):
+        parts += ["## What is missing of the papers", "\n".join(f"- {line}" for line in missing_of_papers(crossing))]
+    missing = left_out(crossing)
+    parts += ["## Pairs without a result", "\n".join(f"- {line}" for line in missing)] if missing else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _csv(crossing: Crossing) -> str:
+    """A line for each run, and one for each pair that was refused."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*map(as_text, crossing.axes), "seed", "status", *OUTCOMES, "model_sha256", "refused"])
+    for place, same in crossing.cells.items():
+        named = [as_text(levels[at]) for levels, at in zip(crossing.levels, place, strict=True)]
+        for cell in same:
+            run = crossing.runs.get((*place, crossing.seeds.index(cell.seed)))
+            figures = ["failed", *[""] * (len(OUTCOMES) + 1)]
+            if run is not None:
+                figures = [run["summary"]["status"], *(run[name] for name in OUTCOMES), run["summary"]["model_sha256"]]
+            writer.writerow([*named, cell.seed, *figures, ""])
+        if place in crossing.refused:
+            writer.writerow([*named, "", "refused", *[""] * (len(OUTCOMES) + 1), as_text(crossing.refused[place])])
+    return text.getvalue()
+
+
+def _json(crossing: Crossing, command: str) -> dict[str, Any]:
+    outcomes = {}
+    for name in OUTCOMES:
+        effects = crossing.effects(name)
+        outcomes[name] = {
+            "values": _plain(crossing.values(name)),
+            "effects": None if effects is None else {key: _plain(value) for key, value in vars(effects).items()},
+        }
+    return {
+        "command": command,
+        "method": crossing.base,
+        "axes": {key: list(values) for key, values in crossing.axes.items()},
+        "seeds": list(crossing.seeds),
+        "refused": {crossing.pair(place): reason for place, reason in crossing.refused.items()},
+        "outcomes": outcomes,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: no NaN, no arrays."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, Estimate):
+        return vars(value)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def write(crossing: Crossing, out: Path, command: str) -> None:
+    """The tables as Markdown, CSV and JSON."""
+    with for_people(out):
+        write_whole(out / "cross.md", markdown(crossing, command).encode())
+        write_whole(out / "cross.csv", _csv(crossing).encode())
+        content = json.dumps(_json(crossing, command), indent=1, allow_nan=False)
+        write_whole(out / "cross.json", (content + "\n").encode())

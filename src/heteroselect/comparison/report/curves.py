@@ -1,0 +1,203 @@
+"""What a comparison shows, as numbers: curves, seed bands, counts. Nothing here draws or reads a file.
+
+Each function takes the lines of rounds.jsonl (or summaries) as plain mappings, so that a run in memory and a run
+folder are the same to it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heteroselect.comparison.over_seeds import Arrivals
+
+Lines = Sequence[Mapping[str, Any]]
+Floats = npt.NDArray[np.float64]
+
+AXES = {
+    "rounds": "round",
+    "seconds": "simulated seconds",
+    "wire_megabytes": "MB sent by clients (real bytes)",
+    "megabytes": "MB sent by clients (values only)",
+}
+"""What accuracy is drawn against; the last is the paper's count."""
+
+BARS = {
+    "seconds": "simulated seconds to target",
+    "megabytes": "MB to target (values only)",
+    "wire_megabytes": "MB to target (real bytes)",
+}
+
+KINDS = {"up": "updates up", "down": "model down", "scoring": "scoring", "calibration": "calibration"}
+PARTS = ("loss", "diversity", "fairness", "staleness")
+
+
+@dataclass(frozen=True)
+class Curve:
+    x: Floats
+    y: Floats
+
+
+@dataclass(frozen=True)
+class Band:
+    """The mean over seeds, and their lowest and highest value."""
+
+    x: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+LONGEST = 5000
+"""Points of a curve in a figure: no screen and no paper shows more."""
+
+POINTS, CELLS = 240, 250
+"""Points of a curve and cells of a map on a page, down and across: a page stays small, however long a run."""
+
+
+def spent(lines: Lines, axis: str) -> Floats:
+    """What each round, with all before it, has cost on an axis.
+
+    >>> spent([{"bytes_up": 2e6}, {"bytes_up": 1e6}], "wire_megabytes").tolist()
+    [2.0, 3.0]
+    """
+    if axis == "rounds":
+        return np.array([line["round"] for line in lines], dtype=np.float64)
+    if axis == "seconds":
+        return np.array([line["cumulative_seconds"] for line in lines], dtype=np.float64)
+    field = {"megabytes": "bytes_up_paper", "wire_megabytes": "bytes_up"}[axis]
+    return np.cumsum(np.array([line[field] for line in lines], dtype=np.float64)) / 1e6
+
+
+def accuracy(lines: Lines, axis: str = "rounds") -> Curve:
+    """Accuracy where it was evaluated, against what had been spent by then."""
+    return values(lines, lambda line: line["accuracy"], axis)
+
+
+def values(lines: Lines, pick: Callable[[Mapping[str, Any]], float | None], axis: str = "rounds") -> Curve:
+    """Any number of a round, where it has one."""
+    found = [pick(line) for line in lines]
+    there = [i for i, value in enumerate(found) if value is not None]
+    return Curve(spent(lines, axis)[there], np.array([found[i] for i in there], dtype=np.float64))
+
+
+def band(curves: Sequence[Curve], points: int = 200) -> Band:
+    """The curves of a method's seeds as one, over the stretch that all of them cover.
+
+    Seeds seldom share their seconds and bytes, so each curve is read off a common grid by straight lines between its
+    points. Nothing is extrapolated: a mean over fewer seeds than the rest would jump where one ends.
+    """
+    if not curves or any(len(curve.x) == 0 for curve in curves):
+        return Band(*[np.empty(0)] * 4)
+    first = curves[0].x
+    if all(np.array_equal(curve.x, first) for curve in curves):
+        grid = first
+    else:
+        start, end = max(curve.x[0] for curve in curves), min(curve.x[-1] for curve in curves)
+        shared = np.unique(np.concatenate([curve.x for curve in curves]))
+        grid = shared[(shared >= start) & (shared <= end)]
+        if len(grid) > points:
+            grid = np.linspace(start, end, points)
+    if len(grid) > LONGEST:
+        grid = np.linspace(grid[0], grid[-1], LONGEST)
+    read = np.array([np.interp(grid, curve.x, curve.y) for curve in curves])
+    return Band(grid, read.mean(axis=0), read.min(axis=0), read.max(axis=0))
+
+
+def to_target(summaries: Sequence[Mapping[str, Any]], runs: Sequence[Lines], axis: str) -> Arrivals:
+    """Rounds, seconds or MB to target of a method's seeds, and what their runs took in all."""
+    kind = int if axis == "rounds" else float
+    ends = tuple(kind(spent(lines, axis)[-1]) if lines else None for lines in runs)
+    return Arrivals(tuple(summary.get(f"{axis}_to_target") for summary in summaries), ends)
+
+
+def score_part(lines: Lines, part: str) -> Curve:
+    """The mean of one part of the score over all clients; empty for a method that does not score by it."""
+    return values(lines, lambda line: (line.get("score_parts") or {}).get(part))
+
+
+def memory_norm(lines: Lines) -> Curve:
+    """The norm of the error memories; empty where it was not recorded."""
+    return values(lines, lambda line: line.get("memory_norm"))
+
+
+def times_selected(lines: Lines, clients: int) -> npt.NDArray[np.int64]:
+    """In how many rounds each client took part."""
+    count = np.zeros(clients, dtype=np.int64)
+    for line in lines:
+        count[sorted(set(line["selected"]))] += 1
+    return count
+
+
+def selection_histogram(runs: Sequence[Lines], clients: int) -> Floats:
+    """Share of the clients that took part in 0, 1, 2, … rounds, over all seeds; it adds up to 1."""
+    counts = np.concatenate([times_selected(lines, clients) for lines in runs])
+    return np.bincount(counts) / len(counts)
+
+
+def uniform_histogram(rounds: int, clients: int, selected: float) -> Floats:
+    """The same share if `selected` of the clients are drawn evenly each round: Binomial(T, M/K).
+
+    >>> uniform_histogram(2, 4, 2).round(12).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    p = selected / clients
+    if p >= 1:
+        return np.array([0.0] * rounds + [1.0])
+    # in logarithms, because a thousand rounds have more draws than a float can count
+    ways = [math.lgamma(rounds + 1) - math.lgamma(n + 1) - math.lgamma(rounds - n + 1) for n in range(rounds + 1)]
+    return np.exp([way + n * math.log(p) + (rounds - n) * math.log1p(-p) for n, way in enumerate(ways)])
+
+
+def thinned(band: Band, most: int = POINTS) -> Band:
+    """The same band with fewer of its points: of each stretch those at which it is highest and lowest stay, and both
+    ends, so that no spike is lost and no point is made up."""
+    if len(band.x) <= most:
+        return band
+    kept = {0, len(band.x) - 1}
+    for stretch in np.array_split(np.arange(len(band.x)), max(1, (most - 2) // 4)):
+        mean = band.mean[stretch]
+        found = (mean.argmin(), mean.argmax(), band.low[stretch].argmin(), band.high[stretch].argmax())
+        kept.update(int(stretch[one]) for one in found)
+    return Band(*(values[sorted(kept)] for values in (band.x, band.mean, band.low, band.high)))
+
+
+def per_cell(size: int) -> int:
+    """How many of so many clients, or rounds, share a cell of a map.
+
+    >>> per_cell(100), per_cell(251)
+    (1, 2)
+    """
+    return max(1, math.ceil(size / CELLS))
+
+
+def empty_map(clients: int, rounds: int) -> npt.NDArray[np.float32]:
+    """A map with nothing in it, clients down and rounds across."""
+    return np.full((-(-clients // per_cell(clients)), -(-rounds // per_cell(rounds))), np.nan, dtype=np.float32)
+
+
+def by_client(lines: Lines, field: str, clients: int) -> npt.NDArray[np.float32]:
+    """A figure of each selected client and round, clients down and rounds across, and the highest where several share a
+    cell; NaN for who was not selected."""
+    cells, down, across = empty_map(clients, len(lines)), per_cell(clients), per_cell(len(lines))
+    for column, line in enumerate(lines):
+        for client, value in zip(line["selected"], line[field], strict=True):
+            if value is not None:
+                place = client // down, column // across
+                cells[place] = np.fmax(cells[place], value)
+    return cells
+
+
+def megabytes_by_kind(runs: Sequence[Lines]) -> dict[str, float]:
+    """Real megabytes of a whole run by kind, mean over seeds."""
+    return {kind: sum(line[f"bytes_{kind}"] for lines in runs for line in lines) / 1e6 / len(runs) for kind in KINDS}
+
+
+def events_by_kind(runs: Sequence[Lines]) -> dict[str, int]:
+    """How often each kind of event happened, over all seeds; empty where none was recorded."""
+    found = Counter(str(event["kind"]) for lines in runs for line in lines for event in line.get("events") or ())
+    return dict(sorted(found.items()))

@@ -1,0 +1,71 @@
+"""A page of runs, and figures for a paper, as files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from heteroselect.comparison.report import MARK
+from heteroselect.errors import HeteroSelectError
+from heteroselect.files import TooLargeError, opened, read_json, write_whole
+
+LARGEST = 100_000_000
+"""Bytes of a page or a figure: there are bounds to the points and cells that one has."""
+
+
+def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> list[str]:
+    """Write the page, and the figures where they are wanted; returns what there is to say about it. Everything is read
+    and checked before anything is written, so that an error leaves nothing half done."""
+    from heteroselect.comparison.report.load import compare  # the drawing libraries take a second to import
+
+    comparison = compare(folders)
+    from heteroselect.comparison.report.page import render
+
+    refuse_others(page, "--out", MARK)
+    text = render(comparison, command)
+    drawn: list[Path] = []
+    if figures is not None:
+        from heteroselect.comparison.report import figures as paper
+
+        for name in paper.names():
+            refuse_others(figures / name, "--figures", MARK)
+        drawn = paper.write(comparison, figures, MARK)
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(page, text.encode())
+    except OSError as error:
+        raise HeteroSelectError(f"--out: {page} cannot be written ({error.strerror}).") from error
+    return [*comparison.left_out, *(f"written: {path}" for path in (page, *drawn))]
+
+
+def refuse_others(path: Path, option: str, mark: str) -> None:
+    """Refuse to overwrite a file that is no report; a report may be written again in its place. (So may a link that
+    leads nowhere: it is replaced, not followed.)"""
+    try:
+        with opened(path, LARGEST) as file:
+            taken = mark.encode() not in file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except ValueError:  # a pipe, or far more than a page has
+        taken = True
+    except OSError as error:
+        raise HeteroSelectError(f"{option}: {path} cannot be written ({error.strerror}).") from error
+    if taken:
+        raise HeteroSelectError(f"{option}: {path} exists and is no report of heteroselect; name another place.")
+
+
+def read_former(path: Path, option: str) -> Any:
+    """What a JSON file holds that is about to be written again; None where there is none, or none that can be lost. One
+    that is too large, or cannot be read, is refused: nobody can tell what would be lost with it."""
+    try:
+        return read_json(path)
+    except TooLargeError as error:
+        raise HeteroSelectError(
+            f"{option}: {path} is too large to see what would be lost if it were written again ({error}); allowed is a "
+            "new folder."
+        ) from error
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        raise HeteroSelectError(
+            f"{option}: {path} cannot be read ({error.strerror}); allowed is a new folder."
+        ) from error

@@ -1,0 +1,99 @@
+"""The table of a comparison as files: Markdown, CSV, JSON and LaTeX."""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from heteroselect.comparison.table import ENDS, RESTRICTED, Row, Summary, Table
+from heteroselect.files import write_whole
+from heteroselect.runs.folder import for_people
+
+
+def save(
+    table: Table,
+    runs: Sequence[Summary],
+    out: Path,
+    command: str,
+    stem: str = "compare",
+    claims: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the table as Markdown, CSV, JSON and LaTeX; `claims` are those of a study, by a sentence on each."""
+    text = io.StringIO()
+    fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *table.rows[0].figures]
+    fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
+    fields = list(dict.fromkeys(fields))
+    writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: as_text(value) for key, value in run.items()} for run in runs)
+    content = {
+        "command": command,
+        "runs": runs,
+        **{key: value for key, value in vars(table).items() if key != "rows"},
+        "table": [_plain(row, table) for row in table.rows],
+        **({} if claims is None else {"claims": list(claims.values())}),
+    }
+    page = "\n".join([markdown(table, command), *(f"- {sentence}" for sentence in claims or ())])
+    with for_people(out):
+        out.mkdir(parents=True, exist_ok=True)  # (all runs may be those of other studies)
+        write_whole(out / f"{stem}.md", page.encode())
+        write_whole(out / f"{stem}.csv", text.getvalue().encode())
+        write_whole(out / f"{stem}.tex", latex(table).encode())
+        write_whole(out / f"{stem}.json", (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+
+
+def markdown(table: Table, command: str) -> str:
+    heads, *body = table.cells()
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
+    lines += ["| " + " | ".join(cells) + " |" for cells in body]
+    return "\n".join([f"Made by `{command}`. {table.clock()}", *table.notes(), "", *lines, ""])
+
+
+_LATEX: dict[str, str | int | None] = {
+    "%": r"\%",
+    "_": r"\_",
+    "&": r"\&",
+    "±": r"$\pm$",
+    "−": "--",
+    "–": "--",
+    "≈": r"$\approx$",
+    ">": "$>$",
+}
+
+
+def latex(table: Table) -> str:
+    """Three tables for a paper (how good, how soon, at what cost: one alone is wider than a page), with the rules of
+    booktabs; what the figures are stands above them as comments."""
+    cells = [[cell.translate(str.maketrans(_LATEX)) for cell in row] for row in table.cells()]
+    lines = [f"% {note}" for note in (table.clock(), *table.notes())]
+    for group in table.groups():
+        head, *body = (" & ".join(row[i] for i in group) + r" \\" for row in cells)
+        lines += [rf"\begin{{tabular}}{{l{'r' * (len(group) - 1)}}}", r"\toprule", head, r"\midrule", *body]
+        lines += [r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(lines)
+
+
+def _plain(row: Row, table: Table) -> dict[str, Any]:
+    """A row for JSON."""
+    arrived = {}
+    for field, one in row.arrivals.items():
+        limit = table.horizons[field]
+        restricted = None if limit is None else one.restricted(limit)
+        arrived[field] = {"median": one.median, "arrived": len(one.reached), "restricted_mean": restricted}
+    return {
+        "method": row.method,
+        "label": row.label,
+        "reconstruction": row.reconstruction,
+        "sends_float32": row.sends_float32,
+        "figures": row.figures,
+        "arrivals": arrived,
+        "differences": {field: one and {**asdict(one), "apart": one.apart} for field, one in row.differences.items()},
+    }
+
+
+def as_text(value: Any) -> Any:
+    """A cell that a spreadsheet does not take for a formula; numbers stay numbers."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

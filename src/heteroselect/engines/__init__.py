@@ -1,0 +1,1 @@
+"""Where clients are: in this process (`simulate`), or on other machines (`flower`)."""

@@ -1,0 +1,1 @@
+"""Carries the round's messages to clients on Flower and back."""

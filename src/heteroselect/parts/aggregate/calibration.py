@@ -1,0 +1,41 @@
+"""Batch-norm statistics: nobody trains them, so some clients measure them for the new model.
+
+After each aggregation the model goes to the first few clients drawn, one after the other; each runs some
+batches through it and sends the statistics on. These are ordinary messages and cost ordinary bytes.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from heteroselect.core.part import setting
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How many batches each of the first clients drawn runs through the new model."""
+
+    kind: ClassVar[str] = "clients"
+
+    batches: int = setting(20, "batches in all for batch-norm statistics after each aggregation", ge=0)
+    clients: int = setting(3, "over how many clients, the first ones drawn", ge=1)
+    split: Literal["evenly", "in-turn"] = setting(
+        "evenly", "evenly, or each client's whole data in turn (the authors' runs)"
+    )
+
+    def plan(self, available: list[int]) -> list[int]:
+        """Batches asked of each of the first clients; `available` are the batches that each one's data makes.
+
+        >>> Calibration().plan([19, 19, 19])
+        [7, 7, 6]
+        >>> Calibration(split="in-turn").plan([16, 16, 16])
+        [16, 4, 0]
+        """
+        asked = available[: self.clients]
+        if self.split == "evenly":
+            each, more = divmod(self.batches, len(asked))
+            return [each + (i < more) for i in range(len(asked))]
+        plan, left = [], self.batches
+        for batches in asked:
+            plan.append(min(batches, left))
+            left -= plan[-1]
+        return plan

@@ -1,0 +1,97 @@
+"""What the server adds to the model: the aggregate itself, or a sum that remembers earlier ones (eq. 14)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.part import Brings, Requires, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Values
+
+
+@dataclass(frozen=True)
+class ServerSGD:
+    """w ← w + rate·Δ̄ (FedAvg at a rate of 1)."""
+
+    kind: ClassVar[str] = "sgd"
+
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        return {}, _scaled(self.rate, aggregate)
+
+
+@dataclass(frozen=True)
+class ServerMomentum:
+    """M ← β_s·M + Δ̄, w ← w + rate·M (eq. 14). In the steady state the gain is 1/(1 − β_s), two at the paper's 0.5."""
+
+    kind: ClassVar[str] = "momentum"
+
+    momentum: float = setting(0.5, "β_s of the server (eq. 14)", ge=0, lt=1, tune=(0.1, 0.95, "linear"))
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        momentum = _carried(state, self.momentum, aggregate)
+        return {"momentum": momentum}, _scaled(self.rate, momentum)
+
+
+@dataclass(frozen=True)
+class LookAhead:
+    """Server momentum whose clients start where it is about to carry the model: from w + λM instead of w (FedACG: Kim,
+    Kim, Han, "Communication-efficient federated learning with accelerated client gradient", CVPR 2024; the look-ahead
+    is Nesterov's). Their penalty on leaving the starting point is the solver's proximal term.
+
+    M ← λM + Δ̄, w ← w + rate·M. The model here is the point that is sent out, z = w + rate·λM, which moves by
+    rate·(Δ̄ + λM) with the new M: nothing else has to be sent. Evaluated is w = z − rate·λM, as in the paper,
+    or with `show` "ahead" z.
+    """
+
+    kind: ClassVar[str] = "look-ahead"
+
+    momentum: float = setting(
+        0.85,
+        "λ: what is left of the sum each round, and how far clients look ahead",
+        ge=0,
+        lt=1,
+        tune=(0.1, 0.95, "linear"),
+    )
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+    show: Literal["ahead", "model"] = setting("model", "what is evaluated: w, or where clients start from ahead of it")
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        momentum = _carried(state, self.momentum, aggregate)
+        return {"momentum": momentum}, np.float32(self.rate) * (aggregate + np.float32(self.momentum) * momentum)
+
+    def shown(self, state: Kept, model: Values) -> Values:
+        """z itself, or w = z − rate·λM."""
+        if self.show == "ahead" or "momentum" not in state:
+            return model
+        ahead: Values = np.float32(self.rate * self.momentum) * state["momentum"]
+        return model - ahead
+
+
+@dataclass(frozen=True)
+class Running:
+    """The server of EF21: ḡ ← ḡ + aggregate is the sum of what all clients last sent, the absent included, and the
+    model moves by `rate`·ḡ (Richtárik, Sokolov, Fatkhullin, NeurIPS 2021). A part of ḡ is old: a rate of 1 overshoots
+    where few of many clients take part."""
+
+    kind: ClassVar[str] = "running"
+    brings: ClassVar[Brings] = {"memory": {"kind": "ef21"}, "weigh": {"kind": "everybody"}}
+    requires: ClassVar[Requires] = {"memory": ("ef21",), "weigh": ("everybody",)}
+
+    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+        known = state["reference"] + aggregate if "reference" in state else aggregate
+        return {"reference": known}, np.float32(self.rate) * known
+
+
+def _carried(state: Kept, share: float, aggregate: Values) -> Values:
+    """What is left of the sum so far, and the aggregate."""
+    return np.float32(share) * state["momentum"] + aggregate if "momentum" in state else aggregate
+
+
+def _scaled(rate: float, step: Values) -> Values:
+    return step if rate == 1 else np.float32(rate) * step

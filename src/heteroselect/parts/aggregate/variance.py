@@ -1,0 +1,43 @@
+"""Weights by how exact each upload is (our own): who could send more counts for more."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort
+from heteroselect.core.conditions import without_variance
+from heteroselect.core.part import Brings, Misfit, setting
+from heteroselect.core.population import Population
+
+
+@dataclass(frozen=True)
+class ByVariance:
+    """a_k ∝ 1/(s + V_k): V_k is the compressor's variance at the density that client k was given, s how much clients
+    differ from each other, both relative to the squared length of an update.
+
+    Of all weights with sum 1 these have the least variance, Σ a_k²(s + V_k), where clients are drawn alike. They are
+    fixed before anything is sent, so that the aggregate is unbiased where links have nothing to do with data;
+    where they have, it leans to the data behind fast links, less so the larger s is.
+    """
+
+    kind: ClassVar[str] = "variance"
+    brings: ClassVar[Brings] = {"compress": {"kind": "drive"}}
+
+    spread: float = setting(1.0, "s, of clients; 1 is the most there can be, 0 looks at the compressor alone", ge=0)
+
+    def fits(self, parts: Mapping[str, Any]) -> Misfit | None:
+        """Why it cannot work with these parts, or None."""
+        return without_variance(parts["compress"])
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
+        if len(cohort.ids) == 0:
+            return np.empty(0)
+        if cohort.variances is None:
+            raise ValueError("variance weighs by the compressor's variance, and was given none")
+        off = self.spread + cohort.variances
+        exact = 1 / off if (off > 0).all() else (off <= 0).astype(np.float64)  # whoever is exact counts alone
+        weights: Reals = exact / exact.sum()
+        return weights

@@ -1,0 +1,64 @@
+"""FedBand (Alanazi, Fahim, Ibnath, Guler, Roy-Chowdhury, Swami, Papalexakis, Krishnamurthy, "FedBand: Adaptive
+federated learning with bandwidth constraints", ICCCN 2025). A reconstruction.
+
+Clients whose updates deviate more from the global model send more, and those who deviate little defer. The abstract
+says so much; the rule here is ours.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.population import Population
+from heteroselect.core.update import apart
+from heteroselect.parts.allocate.density import SPARSE, Allocation
+from heteroselect.parts.allocate.waterfill import waterfill
+
+
+@dataclass(frozen=True)
+class FedBand:
+    """A deviation is the distance of a client's last upload from the mean of the cohort's; a client without one counts
+    as an average one. The lowest part of the cohort defers: it sends `minimum` and keeps the rest in its memory. The
+    others share what is left of the budget in proportion to their deviations."""
+
+    kind: ClassVar[str] = "fedband"
+    by_cohort: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
+    brings: ClassVar[Brings] = SPARSE
+    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+
+    average: float = setting(0.2, "mean density of a cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
+    minimum: float = setting(0.005, "density of those who defer, and the lowest of all", gt=0, le=1)
+    defer: float = setting(0.3, "part of the cohort that defers, rounded down", ge=0, lt=1)
+    sketch: int = setting(0, "cells of the sketch that uploads are remembered by; 0 remembers them whole", ge=0)
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        away = deviations(here.population)
+        return Allocation(self.average, banded(away, self.average, self.minimum, self.defer))
+
+
+def deviations(population: Population) -> Reals:
+    """How far each one's last upload is from the mean of all; the mean distance where there is none."""
+    known = sorted(population.uploads)
+    if not known:
+        return np.zeros(len(population))
+    away = np.sqrt(apart([population.uploads[k] for k in known]))
+    found = np.full(len(population), away.mean())
+    found[known] = away
+    return found
+
+
+def banded(away: Reals, average: float, minimum: float, defer: float) -> Reals:
+    """Densities of `average` on average: the least for those who deviate least, as many as `defer` allows; the others
+    by how far they deviate. Who ties with somebody who sends does not defer."""
+    count = int(defer * len(away) + 1e-9)
+    sends = away >= np.sort(away)[count]
+    found = np.full(len(away), minimum)
+    left = average * len(away) - minimum * np.count_nonzero(~sends)
+    shares = away[sends] if away[sends].sum() > 0 else np.ones(np.count_nonzero(sends))
+    found[sends] = waterfill(shares, left, np.ones(len(shares)), minimum)
+    return found

@@ -1,0 +1,95 @@
+"""OptRate: how much to send in which round. A reconstruction.
+
+Cui, Su, Zhou, Liu, "Optimal rate adaption in federated learning with compressed communications", INFOCOM 2022, adapts
+the compression of every round, the same for all clients, so that the error in the final model is least for a given
+traffic. The abstract says so much; the formulas here are ours: minimise Σ_t a_t·J_t under Σ_t cost_t ≤ C, where J_t is
+what compression loses in round t and a_t how much of it is left at the end.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort, Outcome, Situation
+from heteroselect.core.moment import Moment
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.state import Kept
+from heteroselect.parts.allocate.density import SPARSE, Allocation
+
+
+@dataclass(frozen=True)
+class OptRate:
+    """J_t = A_t·e^{−cθ}, A_t the squared length of an update, is about what keeping the θ largest of normal
+    coordinates loses for c = 5. Equal gain everywhere then means θ_t = level + ln(a_t·A_t)/c, within bounds.
+
+    A_t is not known ahead. Past lengths are continued as an exponential, and what is left of the budget T·average is
+    planned anew each round. Its state: of each round so far the mean length of an update (`norms`) and θ_t (`thetas`).
+    """
+
+    kind: ClassVar[str] = "optrate"
+    by_cohort: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"reports"})
+    brings: ClassVar[Brings] = SPARSE
+    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+
+    average: float = setting(0.2, "mean density of all rounds", gt=0, le=1, tune=(0.005, 0.5, "log"))
+    minimum: float = setting(0.005, "lowest density of a round", gt=0, le=1)
+    decay: float = setting(5.0, "c: how fast the loss of compression falls with the density", gt=0)
+    importance: Literal["constant", "late"] = setting(
+        "constant", "a_t: 1 as in non-convex training at a constant rate, or late where the rate falls as 2/(μ(t + γ))"
+    )
+    gamma: float = setting(8.0, "γ of the falling rate", ge=0)
+    caution: float = setting(100.0, "holds the slope back: that many rounds² count for a constant length", ge=0)
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        theta = self.theta(here.state, here.moment)
+        return Allocation(theta, np.full(len(scores), theta))
+
+    def learn(self, state: Kept, outcome: Outcome) -> Kept:
+        """The state with this round's mean length, NaN where nothing arrived, and its density."""
+        norm = float(outcome.norms.mean()) if len(outcome.norms) else math.nan
+        more = {"norms": norm, "thetas": outcome.theta}
+        return {name: np.append(state.get(name, np.empty(0)), value) for name, value in more.items()}
+
+    def theta(self, state: Kept, moment: Moment) -> float:
+        """θ_t, the first of the plan for the rounds that are left."""
+        now, later = moment.round, np.arange(moment.round, max(moment.round, moment.rounds) + 1.0)
+        spent = float(state["thetas"].sum()) if "thetas" in state else self.average * (now - 1)
+        left = self.average * moment.rounds - spent
+        lengths: Reals = state.get("norms", np.empty(0))
+        known = lengths[np.isfinite(lengths)]
+        if known.size and known[-1] <= 0:
+            return self.minimum  # nothing was learnt, so there is nothing to send
+        offsets = continued(2 * np.log(np.where(lengths > 0, lengths, np.nan)), later, self.caution)
+        if self.importance == "late":
+            offsets = offsets + np.log(importance(later, moment.rounds, self.gamma))
+        return float(level_out(offsets / self.decay, left, self.minimum, 1.0)[0])
+
+
+def level_out(offsets: Reals, total: float, low: float, high: float) -> Reals:
+    """x_i = clip(level + offset_i, low, high) with the level for which they add up to `total`, as far as they can."""
+    levels = np.sort(np.concatenate([low - offsets, high - offsets]))
+    sums = np.clip(levels[:, None] + offsets, low, high).sum(1)
+    found: Reals = np.clip(np.interp(total, sums, levels) + offsets, low, high)
+    return found
+
+
+def importance(rounds: Reals, last: int, gamma: float) -> Reals:
+    """a_t = Π_{r>t}(1 − μη_r) for η_r = 2/(μ(r + γ)), a product in which all but the ends cancel."""
+    now, then = rounds + gamma, last + gamma
+    return now * (now - 1) / (then * (then - 1))
+
+
+def continued(past: Reals, later: Reals, caution: float) -> Reals:
+    """A straight line through what is known of rounds 1, 2, …, continued; NaN is not known, and nothing known is 0."""
+    known = np.isfinite(past)
+    if not known.any():
+        return np.zeros(len(later))
+    rounds, values = np.flatnonzero(known) + 1.0, past[known]
+    centre, mean = rounds.mean(), values.mean()
+    slope = (rounds - centre) @ (values - mean) / (((rounds - centre) ** 2).sum() + caution or math.inf)
+    line: Reals = mean + slope * (later - centre)
+    return line

@@ -1,0 +1,87 @@
+"""The least variance for what it costs (our own): a price on the seconds of the round, and one on the bytes.
+
+Minimises Σ_k V(θ_k) + λ·T + μ·Σ_k bytes(θ_k) under τ_k + θ_k·u_k ≤ T and θ_min ≤ θ_k ≤ 1, where V is the compressor's
+own variance, τ_k are the seconds of training and u_k those of a whole update. All of it is convex, so the optimum is
+exact: for a given T it is θ_k = min(θ*, what the link carries by then), θ* being the density at which another byte is
+not worth its price; what that costs is convex in T, and T is found by a search. Left out: the lengths of updates, which
+count as equal, and the seconds in which the model comes down.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.conditions import without_variance
+from heteroselect.core.part import Brings, Misfit, setting
+from heteroselect.parts.allocate.deadline import UNBIASED
+from heteroselect.parts.allocate.density import Allocation
+
+
+@dataclass(frozen=True)
+class Price:
+    """Densities for the two prices. Only their ratio to a client's variance matters: with λ = μ = 0 all is sent."""
+
+    kind: ClassVar[str] = "price"
+    by_cohort: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    brings: ClassVar[Brings] = UNBIASED
+
+    seconds: float = setting(100.0, "λ, price of a second of the round, where a client's squared length is 1", ge=0)
+    megabytes: float = setting(0.0, "μ, price of a megabyte of uploads, in the same unit", ge=0)
+    minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
+
+    @property
+    def average(self) -> float:
+        return 1.0
+
+    def fits(self, parts: Mapping[str, Any]) -> Misfit | None:
+        """Why it cannot work with these parts, or None."""
+        return without_variance(parts["compress"])
+
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+        links = here.links
+        if links.coder is None:
+            raise ValueError("price goes by the compressor's variance, and was given none")
+        megabytes = links.sent_bits(1.0) * links.size / 8e6
+        _, densities = priced(
+            links.coder.variance,
+            links.working,
+            links.whole(1.0),
+            price=self.seconds,
+            each=self.megabytes * megabytes,
+            minimum=self.minimum,
+        )
+        return Allocation(float(densities.mean()), densities)
+
+
+def priced(
+    variance: Callable[[float], float], working: Reals, sending: Reals, *, price: float, each: float, minimum: float
+) -> tuple[float, Reals]:
+    """T and θ with the least Σ(V(θ_k) + each·θ_k) + price·T."""
+    top = _least(lambda density: variance(density) + each * density, minimum, 1.0)
+
+    def by(t: float) -> Reals:
+        carried: Reals = np.clip((t - working) / sending, minimum, top)
+        return carried
+
+    def cost(t: float) -> float:  # fsum: the order of the clients does not matter
+        return math.fsum(variance(float(density)) + each * float(density) for density in by(t)) + price * t
+
+    first, last = (float((working + density * sending).max()) for density in (minimum, top))
+    t = _least(cost, first, last)
+    return t, by(t)
+
+
+def _least(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a convex function is least, ends included."""
+    if not low < high:
+        return low
+    from scipy.optimize import minimize_scalar  # slow to import
+
+    inside = minimize_scalar(function, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)})
+    return min((float(inside.x), low, high), key=function)

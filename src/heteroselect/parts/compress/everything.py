@@ -1,0 +1,26 @@
+"""Nothing is left out: the whole update is sent (FedAvg; McMahan et al., AISTATS 2017)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heteroselect.core.part import SettingError
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values, all_positions, finite
+from heteroselect.parts.compress.scene import Scene
+
+
+@dataclass(frozen=True)
+class Everything:
+    """Every coordinate as it is. An allocation of less than everything needs another compressor."""
+
+    kind: ClassVar[str] = "none"
+    unbiased: ClassVar[bool] = True
+    takes_memory: ClassVar[bool] = True  # of what a value coding rounds off
+    uses_density: ClassVar[bool] = False
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        if density < 1:
+            raise SettingError(
+                "kind", f"none sends every coordinate; a density of {density:g} needs another kind: topk"
+            )
+        return Update.keep(finite(v), all_positions(v.size)), {}

@@ -1,0 +1,146 @@
+"""Memories: what a client keeps of what it could not send.
+
+A memory turns what was learnt (Δ) into what is offered to the compressor (v), and settles once it is known whether
+the upload arrived: what was lost on the way stays with the client, whatever the memory.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.part import Brings, Requires, SettingError, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values, finite
+
+
+@dataclass(frozen=True)
+class NoMemory:
+    """What was not sent is gone. Unbiased compressors need no more, and clients stay stateless."""
+
+    kind: ClassVar[str] = "none"
+
+    def beta(self, theta: float) -> float:
+        return 0.0
+
+    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+        return finite(delta), {}
+
+    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+        return {}
+
+
+@dataclass(frozen=True)
+class ErrorMemory:
+    """v = Δ + e goes into the compressor, e ← β(t)·(v − sent) stays (eq. 9; Stich et al., NeurIPS 2018).
+
+    With β = 1 nothing is ever lost; with β < 1 an unsent coordinate keeps β^j of itself after j participations.
+    """
+
+    kind: ClassVar[str] = "error"
+    keeps: ClassVar[bool] = True
+
+    decay: Literal["adaptive", "static"] = setting("adaptive", "β(t) of eq. 9, or a constant")
+    minimum: float = setting(0.85, "β_min of the adaptive decay", ge=0, le=1)
+    maximum: float = setting(0.97, "β_max of the adaptive decay", ge=0, le=1)
+    static: float = setting(0.9, "β where it is static", ge=0, le=1)
+    keep_unweighted: bool = setting(
+        False, "a client whose weight is 0 keeps its whole update for later instead of losing what it sent"
+    )
+
+    def __post_init__(self) -> None:
+        if self.minimum > self.maximum:
+            raise SettingError("minimum", f"allowed is at most the maximum, which is {self.maximum:g}")
+
+    def beta(self, theta: float) -> float:
+        """β(t) = β_min + (β_max − β_min)(1 − θ_t)   (eq. 9)"""
+        if self.decay == "static":
+            return self.static
+        return self.minimum + (self.maximum - self.minimum) * (1 - theta)
+
+    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+        """v = Δ + e."""
+        v = finite(delta) + kept["residual"] if "residual" in kept else finite(delta)
+        return v, {"residual": v}
+
+    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+        """e ← β(v − sent); all of v where nothing arrived."""
+        if sent is None:
+            return kept
+        v = kept["residual"]
+        residual = np.multiply(v, np.float32(beta))
+        residual[sent.positions] = np.float32(beta) * (v[sent.positions] - sent.values)
+        return {"residual": residual}
+
+
+@dataclass(frozen=True)
+class EF21:
+    """Both sides hold the same estimate g of the client's update; it sends C(Δ − g), and both add that (Richtárik,
+    Sokolov, Fatkhullin, NeurIPS 2021).
+
+    There is no residual and no decay. The server sums over all clients, the estimates of absent ones included: it
+    needs a server that holds the running sum (kind running) and weights of 1/K (kind everybody).
+    """
+
+    kind: ClassVar[str] = "ef21"
+    by_cohort: ClassVar[bool] = True  # a discount of stale answers would part the server's sum from the memories
+    keeps: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"weigh": {"kind": "everybody"}, "server": {"kind": "running"}}
+    requires: ClassVar[Requires] = {"weigh": ("everybody",), "server": ("running",), "aggregate": ("mean",)}
+
+    def beta(self, theta: float) -> float:
+        return 1.0
+
+    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+        """v = Δ − g."""
+        known = kept.get("reference", np.zeros_like(delta))
+        return finite(delta) - known, {"reference": known}
+
+    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+        """g ← g + sent, which is what the server does too."""
+        if sent is None:
+            return kept
+        known = kept["reference"].copy()
+        sent.add_to(known)
+        return {"reference": known}
+
+
+@dataclass(frozen=True)
+class MomentumMemory:
+    """Deep gradient compression's pair (Lin et al., ICLR 2018): u ← m·u + Δ, v ← v + u; what was sent is cleared in
+    both, so that a stale momentum does not push a coordinate twice.
+
+    The momentum lives here, so the server should have none. `momentum` = 0 is the plain error memory with β = 1.
+    """
+
+    kind: ClassVar[str] = "momentum"
+    keeps: ClassVar[bool] = True
+
+    momentum: float = setting(
+        0.9, "m of the pair; 0 is a plain error memory without decay", ge=0, lt=1, tune=(0.1, 0.95, "linear")
+    )
+
+    def fits(self, parts: Mapping[str, Any]) -> str | None:
+        """Why it cannot work with these parts, or None."""
+        signs = getattr(parts["compress"], "kind", "") == "sign"
+        return "is not allowed with compress sign: all is sent each round, so that nothing builds up" if signs else None
+
+    def beta(self, theta: float) -> float:
+        return 1.0
+
+    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+        """v + u, with the new u."""
+        finite(delta)
+        u = np.float32(self.momentum) * kept["velocity"] + delta if "velocity" in kept else delta
+        v = kept["residual"] + u if "residual" in kept else u
+        return v, {"velocity": u, "residual": v}
+
+    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+        """Momentum factor masking: u = 0 where something was sent; v keeps only what rounding lost there."""
+        if sent is None:
+            return kept
+        u, v = kept["velocity"].copy(), kept["residual"].copy()
+        u[sent.positions] = 0
+        v[sent.positions] -= sent.values
+        return {"velocity": u, "residual": v}

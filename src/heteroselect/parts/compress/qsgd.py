@@ -1,0 +1,43 @@
+"""QSGD: each coordinate rounded at random to a few levels of its bucket's norm (Alistarh et al., NeurIPS 2017)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.part import Brings, check, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values, finite
+from heteroselect.parts.compress.codecs.grid import MOST_STEPS
+from heteroselect.parts.compress.grid import to_grid, without_zeros
+from heteroselect.parts.compress.scene import FORGETS, Scene
+
+
+@dataclass(frozen=True)
+class QSGD:
+    """v_i becomes ‖v‖·sign(v_i)·ξ/s, where ξ is one of the two whole numbers next to s|v_i|/‖v‖, at random and
+    without bias (Alistarh et al., NeurIPS 2017).
+
+    s is `levels`, and ‖v‖ that of `bucket` coordinates b; the variance is at most min(b/s², √b/s)·‖v‖². The density
+    is not looked at.
+    """
+
+    kind: ClassVar[str] = "qsgd"
+    unbiased: ClassVar[bool] = True
+    own_values: ClassVar[bool] = True
+    uses_density: ClassVar[bool] = False
+    brings: ClassVar[Brings] = {"memory": FORGETS}
+
+    levels: int = setting(4, "s, levels on either side of zero", ge=1, le=MOST_STEPS // 2, tune=(1, 20, "log"))
+    bucket: int = setting(512, "coordinates that share a norm", ge=1)
+
+    def __post_init__(self) -> None:
+        check(self)  # more levels than a code has room for would be sent as others, without an error
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        starts = np.arange(0, v.size, self.bucket)
+        norms = np.sqrt(np.add.reduceat(np.square(finite(v), dtype=np.float64), starts))
+        # a norm beyond float32 may be cut: no coordinate is larger than the largest float, so nothing is clipped
+        scales = np.minimum(norms, np.finfo(np.float32).max).astype(np.float32)
+        ends = np.minimum(starts + self.bucket, v.size)
+        return without_zeros(v.size, to_grid(v, 2 * self.levels, ends, scene.rng, scales)), {}

@@ -1,0 +1,42 @@
+"""Random κ: which coordinates are sent is left to chance (Stich et al., NeurIPS 2018; Wangni et al., NeurIPS 2018)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values, finite, to_float32
+from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, Scene, uniform
+from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count
+
+
+@dataclass(frozen=True)
+class RandomK:
+    """κ coordinates drawn evenly (Stich et al., NeurIPS 2018).
+
+    As they are, the expected error is (1 − κ/N)‖v‖² and wants an error memory. `scaled` sends them times N/κ:
+    without bias, with a variance of (N/κ − 1)‖v‖², and for use without a memory.
+    """
+
+    kind: ClassVar[str] = "random-k"
+
+    rounding: Rounding = setting("ceil", ROUNDING)
+    scaled: bool = setting(False, "multiply what is kept by N/κ, which makes it unbiased")
+
+    @property
+    def unbiased(self) -> bool:
+        return self.scaled
+
+    @property
+    def brings(self) -> Brings:
+        return {"memory": FORGETS if self.scaled else WITHOUT_DECAY, "allocate": uniform(0.2)}
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        kept = kept_count(density, v.size, self.rounding)
+        positions = np.sort(scene.rng.choice(finite(v).size, kept, replace=False))
+        update = Update.keep(v, positions)
+        if self.scaled:
+            update = Update(v.size, positions, to_float32(update.values.astype(np.float64) * (v.size / kept)))
+        return update, {}

@@ -1,0 +1,79 @@
+"""What a compressor may look at beside the vector, what it may promise, and what several compressors bring along."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Values
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from heteroselect.core.flat import FlatModel, Span
+
+WITHOUT_DECAY = {"kind": "error", "decay": "static", "static": 1.0}
+FORGETS = {"kind": "none"}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The client's model after its steps, the loss of one more batch, what the compressor kept at this client last time
+    (`state`), what its half at the server says (`told`), and randomness of its own."""
+
+    model: "FlatModel"
+    loss: Callable[[], "Tensor"]
+    proximal: float
+    warmup: bool
+    rng: np.random.Generator
+    generator: "torch.Generator"
+    state: Kept = field(default_factory=dict)
+    told: Kept = field(default_factory=dict)
+
+
+@runtime_checkable
+class Guided(Protocol):
+    """A compressor with a half at the server, which says what nobody is to send and puts something in its place."""
+
+    def told(self, state: Kept) -> Kept:
+        """What goes down with the model, of the server's `state`; the ledger charges for it."""
+
+    def share(self, state: Kept) -> float:
+        """The part of an update that is sent by it."""
+
+    def complete(
+        self, state: Kept, aggregate: Values, weights: Values, tensors: "Sequence[Span]", rng: np.random.Generator
+    ) -> tuple[Kept, Values]:
+        """The server's new state, and the aggregate with what nobody sent. `weights` are the model's before this round,
+        `tensors` its parameters of two or more dimensions."""
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A compressor whose density counts bits, and which knows how long its payloads can be."""
+
+    def longest(self, size: int, density: float) -> int:
+        """Bytes that no honest payload of a vector of this size has more of."""
+
+
+def promises(compressor: object, promise: str) -> bool:
+    """What a compressor says of itself: whether it is `unbiased` (E x̂ = x), has `own_values` (few-bit ones, so
+    that `values` stays float32), `uses_density` (how much it sends follows the allocation), `keeps_density` (it keeps
+    that share of the coordinates, so that more is refused), and `takes_memory` (its error shrinks with what is sent, so
+    that a memory of it stays bounded). Of what it does not say the default holds: biased, values as they are, as
+    many as allocated (of few-bit values nobody knows what a density counts), and a memory unless it is unbiased."""
+    if promise == "takes_memory":
+        default = not promises(compressor, "unbiased")
+    elif promise == "keeps_density":
+        default = promises(compressor, "uses_density") and not promises(compressor, "own_values")
+    else:
+        default = {"unbiased": False, "own_values": False, "uses_density": True}[promise]
+    return bool(getattr(compressor, promise, default))
+
+
+def uniform(average: float) -> Mapping[str, Any]:
+    """The allocation of the same density to everybody."""
+    return {"kind": "uniform", "average": average}

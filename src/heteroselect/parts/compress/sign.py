@@ -1,0 +1,51 @@
+"""One bit per coordinate: its sign (Bernstein et al., ICML 2018; Karimireddy et al., ICML 2019)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values, all_positions, finite
+from heteroselect.parts.compress.codecs.grid import Grid
+from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, Scene
+
+
+@dataclass(frozen=True)
+class Sign:
+    """The sign of every coordinate, times the mean magnitude of its layer (EF-signSGD; Karimireddy et al., ICML 2019)
+    or times one fixed `step` (signSGD; Bernstein et al., ICML 2018).
+
+    Neither is without bias. With the mean the error is exactly (1 − φ)‖v‖² in each layer, φ = ‖v‖₁²/(N‖v‖²), and an
+    error memory makes up for it. One bit has no room for a third sign: sign(0) = +1. The density is not looked at.
+    """
+
+    kind: ClassVar[str] = "sign"
+    own_values: ClassVar[bool] = True
+    uses_density: ClassVar[bool] = False
+
+    scale: Literal["mean", "step"] = setting("mean", "a layer's mean magnitude (EF-signSGD), or a fixed step (signSGD)")
+    step: float = setting(1e-3, "the fixed step of `scale` step", gt=0)
+
+    @property
+    def takes_memory(self) -> bool:
+        """The error of a fixed step does not shrink with what is sent: a memory of it would grow without end."""
+        return self.scale == "mean"
+
+    @property
+    def brings(self) -> Brings:
+        if self.scale == "mean":
+            return {"memory": WITHOUT_DECAY}
+        return {"memory": FORGETS, "server": {"kind": "majority"}}
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        finite(v)
+        if self.scale == "mean":
+            ends = np.unique([end for end in scene.model.layout.layer_ends if end > 0])
+            starts = np.concatenate([[0], ends[:-1]])
+            scales = np.add.reduceat(np.abs(v).astype(np.float64), starts) / (ends - starts)
+        else:
+            ends, scales = np.array([v.size]), np.array([self.step])
+        coded = Grid((v >= 0).astype(np.uint8), scales.astype(np.float32), ends, steps=1)
+        return Update(v.size, all_positions(v.size), coded.values(), coded), {}

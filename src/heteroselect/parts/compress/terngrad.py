@@ -1,0 +1,55 @@
+"""TernGrad: each coordinate as −s, 0 or +s, at random (Wen et al., NeurIPS 2017)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Positions, Update, Values, finite
+from heteroselect.parts.compress.grid import to_grid, without_zeros
+from heteroselect.parts.compress.scene import FORGETS, Scene
+
+
+@dataclass(frozen=True)
+class TernGrad:
+    """s·sign(v_i) with probability |v_i|/s, else 0, where s is the layer's largest magnitude (Wen et al., NeurIPS
+    2017).
+
+    Each layer is first clipped to `clip` of its standard deviations (0: not at all), which makes s small; but for
+    that it is without bias, with a variance of Σ|v_i|(s − |v_i|). The density is not looked at.
+    """
+
+    kind: ClassVar[str] = "terngrad"
+    own_values: ClassVar[bool] = True
+    takes_memory: ClassVar[bool] = False
+    uses_density: ClassVar[bool] = False
+    brings: ClassVar[Brings] = {"memory": FORGETS}
+
+    clip: float = setting(2.5, "standard deviations that a layer is clipped to; 0 does not clip", ge=0)
+
+    @property
+    def unbiased(self) -> bool:
+        return self.clip == 0
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        ends = np.array(scene.model.layout.layer_ends, np.int64)
+        return without_zeros(v.size, to_grid(clipped(finite(v), ends, self.clip), 2, ends, scene.rng)), {}
+
+
+def clipped(v: Values, ends: Positions, clip: float) -> Values:
+    """Each layer within ±clip·σ. Where all its coordinates are equal σ is 0 and none stands out: it stays.
+
+    >>> import numpy as np
+    >>> clipped(np.array([-1, 1, 5, 5], np.float32), np.array([2, 4]), 0.5).tolist()
+    [-0.5, 0.5, 5.0, 5.0]
+    """
+    if clip <= 0:
+        return v
+    result = v.copy()
+    for layer in np.split(result, ends[:-1]):  # views
+        limit = clip * float(np.std(layer, dtype=np.float64)) if layer.size else 0.0
+        if limit > 0:
+            layer[:] = np.clip(layer.astype(np.float64), -limit, limit)
+    return result

@@ -1,0 +1,45 @@
+"""Gradient dropping: all above a threshold that a sample gives (Aji & Heafield, EMNLP 2017)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values, finite
+from heteroselect.parts.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.parts.compress.topk import kept_count, top_positions
+
+_SMALLEST_SAMPLE = 1000
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Coordinates at or above the (1 − density)-quantile of |v| in a random sample (Aji & Heafield, EMNLP 2017).
+
+    Top-κ without looking for the κ largest of all: the number kept is about κ = ⌈θN⌉, at least one and at most 2κ.
+    `sample` is a share of the coordinates; 1000 of them are drawn at least. Wants an error memory.
+    """
+
+    kind: ClassVar[str] = "threshold"
+    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
+
+    sample: float = setting(0.01, "share of the coordinates that the threshold is estimated from", gt=0, le=1)
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        magnitudes = np.abs(finite(v))
+        kept = kept_count(density, v.size)
+        above = np.flatnonzero((magnitudes >= self.threshold(magnitudes, density, scene.rng)) & (magnitudes > 0))
+        if not 1 <= above.size <= 2 * kept:
+            above = top_positions(magnitudes, 2 * kept if above.size else 1)
+        return Update.keep(v, above), {}
+
+    def threshold(self, magnitudes: Values, density: float, rng: np.random.Generator) -> float:
+        if density >= 1:
+            return 0.0
+        size = magnitudes.size
+        drawn = min(max(math.ceil(self.sample * size), _SMALLEST_SAMPLE), size)
+        sample = magnitudes[rng.choice(size, drawn, replace=False)]
+        return float(np.quantile(sample, 1 - max(density, 0.0)))

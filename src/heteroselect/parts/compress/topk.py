@@ -1,0 +1,58 @@
+"""Top-κ: the coordinates of largest magnitude are sent (Stich et al., NeurIPS 2018; section III-D of the paper)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Positions, Update, Values, all_positions
+from heteroselect.parts.compress.scene import WITHOUT_DECAY, Scene, uniform
+
+Rounding = Literal["ceil", "floor"]
+ROUNDING = "κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The κ coordinates of largest magnitude, as they are (Stich et al., NeurIPS 2018)."""
+
+    kind: ClassVar[str] = "topk"
+    carries: ClassVar[tuple[str, ...]] = ("rounding",)
+    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.2)}
+
+    rounding: Rounding = setting("ceil", ROUNDING)
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+        return Update.keep(v, top_positions(np.abs(v), kept_count(density, v.size, self.rounding))), {}
+
+
+def kept_count(density: float, size: int, rounding: Rounding = "ceil") -> int:
+    """κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs), at least 1 and at most N.
+
+    A product such as 0.07 · 100 = 7.000000000000001 means 7, hence the hair's breadth.
+    """
+    exact = density * size
+    hair = 1e-12 * max(1.0, exact)
+    count = math.ceil(exact - hair) if rounding == "ceil" else math.floor(exact + hair)
+    return min(max(count, 1), size)
+
+
+def top_positions(scores: Values, kept: int) -> Positions:
+    """Positions of the `kept` largest scores, rising; among equals the lower index wins.
+
+    >>> import numpy as np
+    >>> top_positions(np.array([2, 5, 2, 1], np.float32), 2).tolist()
+    [0, 1]
+    """
+    size = scores.size
+    if not np.isfinite(scores).all():
+        raise ValueError("a coordinate's score is not finite")
+    if kept >= size:
+        return all_positions(size)
+    threshold = np.partition(scores, size - kept)[size - kept]
+    mask = scores > threshold
+    mask[np.flatnonzero(scores == threshold)[: kept - np.count_nonzero(mask)]] = True
+    return np.flatnonzero(mask)

@@ -1,0 +1,93 @@
+"""The kinds of parts that can be chosen by name, role by role: `method.select.kind = "oort"`."""
+
+from typing import Any
+
+from heteroselect.core.part import kind_of
+from heteroselect.parts import aggregate, allocate, compress, score, select, train
+
+_SHIPPED: dict[str, tuple[type, ...]] = {
+    "score": (score.NoScore, score.Informativeness),
+    "select": (
+        select.Uniform,
+        select.Everybody,
+        select.Pool,
+        select.Softmax,
+        select.PowerOfChoice,
+        select.Oort,
+        select.DivFL,
+        select.FedCG,
+        select.FedCS,
+        select.AdaSample,
+        select.Clustered,
+        select.Delta,
+        select.Balanced,
+        select.FedCor,
+        select.RBCSF,
+        select.FairFedCS,
+        select.FedSTaS,
+        select.FedLECC,
+        select.LongFed,
+        select.Reinforced,
+    ),
+    "choose": (select.SendAll, select.OptimalSampling),
+    "allocate": (
+        allocate.All,
+        allocate.UniformShare,
+        allocate.ScoreShare,
+        allocate.Waterfill,
+        allocate.FlexCom,
+        allocate.OptRate,
+        allocate.FedCG,
+        allocate.Deadline,
+        allocate.Price,
+        allocate.FedBand,
+    ),
+    "rate": (train.SharedRate, train.ScoreRate, train.CosineRate),
+    "work": (train.EqualSteps, train.DeviceSteps),
+    "train": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL, train.Calibrated),
+    "privacy": compress.PRIVACY,
+    "memory": compress.MEMORIES,
+    "compress": compress.COMPRESSORS,
+    "values": compress.VALUES,
+    "wait": (aggregate.WaitForAll, aggregate.Buffer),
+    "weigh": (
+        aggregate.ByData,
+        aggregate.Equal,
+        aggregate.ByScore,
+        aggregate.Inverse,
+        aggregate.OneOfAll,
+        aggregate.ByShare,
+        aggregate.FedNova,
+        aggregate.ByVariance,
+    ),
+    "aggregate": (
+        aggregate.Mean,
+        aggregate.Median,
+        aggregate.TrimmedMean,
+        aggregate.GeometricMedian,
+        aggregate.MultiKrum,
+        aggregate.Overlap,
+    ),
+    "server": (
+        aggregate.ServerSGD,
+        aggregate.ServerMomentum,
+        aggregate.LookAhead,
+        aggregate.Adaptive,
+        aggregate.Running,
+        aggregate.Majority,
+    ),
+    "down": compress.DOWN,
+    "screen": (aggregate.Screen,),
+    "calibrate": (aggregate.Calibration,),
+    "average": (aggregate.NoAverage, aggregate.ExponentialAverage, aggregate.TailAverage),
+}
+
+KINDS: dict[str, dict[str, Any]] = {
+    role: {str(vars(kind)["kind"]): kind for kind in kinds} for role, kinds in _SHIPPED.items()
+}
+"""role → name → class"""
+
+
+def is_shipped(role: str, part: object) -> bool:
+    """Whether a part is one of this package, so that its role, its kind and its settings say all of it."""
+    return KINDS[role].get(kind_of(part)) is type(part)

@@ -1,0 +1,126 @@
+"""One score per client: how informative would its update be? (section III-B, eq. 1)"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.cohort import Outcome, Situation
+from heteroselect.core.part import setting
+from heteroselect.core.population import Population
+from heteroselect.core.state import Kept
+from heteroselect.parts.score.parts import cosines, diversity, fairness, minmax, staleness
+from heteroselect.parts.score.scores import Scores
+from heteroselect.parts.select.draws import weighted
+from heteroselect.parts.select.geometry import SKETCH
+
+
+@dataclass(frozen=True)
+class Informativeness:
+    """S = min-max of V′ + λ_D·D + λ_F·F′ + λ_St·St′, in [0, 1].
+
+    `constant` and `fairness_start` are undefined in the text. The loss is read on a fixed subset of a client's data;
+    `augmented` reads it through the shuffled training data instead, which makes the score noisy (the authors' runs).
+
+    Whose loss? mode `all` asks everybody each round (the paper), and every one of them has to fetch the model for
+    it. `candidates` asks so many at random and selects among them. `stale` asks nobody: it takes the mean loss that a
+    client reported when it last trained, and for those without a report the highest of these, so that they are tried.
+
+    Kept from round to round, where D counts: the `consensus`, a running average of the aggregates.
+    """
+
+    kind: ClassVar[str] = "informativeness"
+
+    loss_weight: float = setting(
+        1.0, "weight of V′, the normalised loss (eq. 1); 0 takes a part out of the score", ge=0
+    )
+    diversity_weight: float = setting(0.3, "λ_D, weight of the update's distance from the consensus", ge=0)
+    fairness_weight: float = setting(0.2, "λ_F, weight of having been selected seldom", ge=0)
+    staleness_weight: float = setting(0.2, "λ_St, weight of having been selected long ago", ge=0)
+    staleness_gamma: float = setting(0.5, "γ_St of eq. 5; min-max cancels it", gt=0)
+    constant: float = setting(0.5, "value of a min-max without spread (the authors': 1)", ge=0, le=1)
+    fairness_start: float = setting(0.0, "F′ before anyone was selected (the authors': 1)", ge=-1, le=1)
+    raw_staleness: bool = setting(False, "leave a constant St′ unscaled, as the authors' logs do")
+    batches: int = setting(8, "mini-batches the loss is read on", ge=1)
+    augmented: bool = setting(
+        False, "read the loss through the shuffled, augmented training data, as the authors' runs did"
+    )
+    mode: Literal["all", "candidates", "stale"] = setting(
+        "all",
+        "whose loss counts: everybody's, asked each round (the paper); that of some at random; that last reported",
+    )
+    candidates: int = setting(
+        20, "how many are asked, and may be selected, in mode candidates", ge=1, tune=(10, 60, "log")
+    )
+    candidates_by_size: bool = setting(False, "draw them by the examples they have instead of evenly")
+    consensus_keep: float = setting(0.9, "what the running average of the aggregates keeps each round", ge=0, lt=1)
+    sketch: int = setting(0, SKETCH, ge=0)
+
+    @property
+    def untuned(self) -> frozenset[str]:
+        """Where everybody is asked, how many are asked changes nothing."""
+        return frozenset() if self.mode == "candidates" else frozenset({"candidates"})
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """A score without V′ needs nobody's loss, and one without D nobody's last upload."""
+        loss = {"all": "losses", "candidates": "losses", "stale": "reports"}[self.mode]
+        return frozenset(({loss} if self.loss_weight else set()) | ({"uploads"} if self.diversity_weight else set()))
+
+    def asks(self, here: Situation) -> Counts:
+        """The clients whose loss is asked for this round; the ledger charges for each."""
+        if "losses" not in self.needs:
+            return here.ids[:0]
+        if self.mode == "all":
+            return here.ids
+        count = min(self.candidates, len(here.ids))
+        if self.candidates_by_size:
+            sizes = here.population.sizes.astype(np.float64)
+            return np.sort(here.ids[weighted(sizes, count, here.random).places])
+        return np.sort(here.random.choice(here.ids, count, replace=False))
+
+    def score(self, here: Situation) -> Scores:
+        ids, population = here.ids, here.population
+        if self.mode == "candidates" and self.loss_weight:
+            places = np.flatnonzero(np.isfinite(population.losses))
+            ids, population = ids[places], population.only(places)
+        compared = cosines(population.uploads, here.state.get("consensus")) if self.diversity_weight else {}
+        parts = {
+            "loss": minmax(self._losses(population), self.constant),
+            "diversity": diversity(len(population), compared),
+            "fairness": fairness(population.counts, self.fairness_start),
+            "staleness": staleness(
+                here.moment.round,
+                population.last_round,
+                self.staleness_gamma,
+                None if self.raw_staleness else self.constant,
+            ),
+        }
+        total = (
+            self.loss_weight * parts["loss"]
+            + self.diversity_weight * parts["diversity"]
+            + self.fairness_weight * parts["fairness"]
+            + self.staleness_weight * parts["staleness"]
+        )
+        counted = {name: part for name, part in parts.items() if getattr(self, f"{name}_weight")}
+        return Scores(ids, minmax(total, self.constant), counted)
+
+    def learn(self, state: Kept, outcome: Outcome) -> Kept:
+        """Δ̄ ← keep·Δ̄ + (1 − keep)·aggregate; the first aggregate is taken as it is."""
+        if not self.diversity_weight or outcome.aggregate is None:
+            return state
+        aggregate = outcome.aggregate.values if outcome.aggregate.is_dense else outcome.aggregate.dense()
+        if "consensus" not in state:
+            return {"consensus": aggregate.copy()}
+        keep = self.consensus_keep
+        return {"consensus": np.float32(keep) * state["consensus"] + np.float32(1 - keep) * aggregate}
+
+    def _losses(self, population: Population) -> Reals:
+        if not self.loss_weight:
+            return np.zeros(len(population))
+        if self.mode != "stale":
+            return population.losses
+        reported = population.reported("loss")
+        known = reported[np.isfinite(reported)]
+        return np.where(np.isfinite(reported), reported, known.max() if known.size else 0.0)

@@ -1,0 +1,43 @@
+"""What a scorer answers, and the plainest answer: no score, for methods that select without one."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.cohort import Situation
+
+
+@dataclass(frozen=True)
+class Scores:
+    """S, and the parts it is made of, of all clients that may be selected: the client numbers `ids`, rising.
+
+    A score may be infinite, which puts a client first where the selector goes by the order of scores.
+    """
+
+    ids: Counts
+    total: Reals
+    parts: dict[str, Reals]
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.total).any():
+            raise ValueError("a client's score is not a number")
+        if self.total.shape != self.ids.shape:
+            raise ValueError(f"{len(self.total)} scores are not one for each of {len(self.ids)} clients")
+
+
+@dataclass(frozen=True)
+class NoScore:
+    """Nobody is asked, and everybody is as informative: ½."""
+
+    kind: ClassVar[str] = "none"
+    batches: ClassVar[int] = 8
+    """Mini-batches of a loss that a stressed world reads for itself."""
+    augmented: ClassVar[bool] = False
+
+    def asks(self, here: Situation) -> Counts:
+        return here.ids[:0]
+
+    def score(self, here: Situation) -> Scores:
+        return Scores(here.ids, np.full(len(here.ids), 0.5), {})

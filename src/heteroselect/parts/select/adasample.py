@@ -1,0 +1,79 @@
+"""AdaSample: adaptive client sampling (Luo, Xiao, Wang, Huang, Tassiulas, "Tackling system and statistical
+heterogeneity for federated learning with adaptive client sampling", INFOCOM 2022).
+
+m clients are drawn with replacement, with the probabilities q that minimise the time to a given loss: the expected
+seconds of a round, taken as Σ q_i·t_i, times the rounds it takes, ∝ α·Σ p_i²G_i²/q_i + β.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.part import Brings, setting
+from heteroselect.parts.select.draws import tally
+
+
+@dataclass(frozen=True)
+class AdaSample:
+    """G is the length of an update as last reported, t the time to compute and send a whole update. `ratio` is in
+    units of K·Σp²G², which is α's part under uniform sampling; the paper estimates it from two short runs."""
+
+    kind: ClassVar[str] = "adasample"
+    shares: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
+
+    ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))
+    cold: Literal["uniform", "average"] = setting(
+        "average", "until everybody has reported: draw uniformly, or count a client without a report as an average one"
+    )
+    floor: float = setting(1e-3, "a length below this part of the mean is lifted to it", gt=0, le=1)
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        population, clients, size = here.population, len(here.ids), here.size
+        links = here.links
+        data = population.sizes / population.sizes.sum()
+        chances = np.full(clients, 1 / clients)
+        norms = population.reported("norm")
+        if np.isfinite(norms).all() or (self.cold == "average" and np.isfinite(norms).any()):
+            norms = lifted(norms, self.floor)
+            pulls = (data * norms) ** 2
+            if pulls.sum() > 0:
+                times = links.computing + links.sending
+                chances = best(pulls, times, self.ratio * clients * pulls.sum())
+        draws = here.random.choice(clients, size, p=chances)
+        drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
+        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share)
+
+
+def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:
+    """The q that minimises (Σ q·t)(Σ a/q + β), for a = p²G² > 0 and t > 0.
+
+    Where the derivative vanishes, q_i ∝ √(a_i/(t_i − c)) with c = β·Σqt/(Σa/q + β): one number to search for, between
+    0 and the shortest time. Without β it is 0, and q ∝ pG/√t.
+    """
+
+    def at(c: float) -> Reals:
+        shape = np.sqrt(pulls / (times - c))
+        q: Reals = shape / shape.sum()
+        return q
+
+    def gap(c: float) -> float:
+        q = at(c)
+        return float(beta * (q @ times) / ((pulls / q).sum() + beta) - c)
+
+    highest = float(times.min()) * (1 - 1e-12)
+    if beta <= 0:
+        return at(0.0)
+    from scipy.optimize import brentq  # slow to import, and few methods need it
+
+    return at(highest if gap(highest) >= 0 else float(brentq(gap, 0.0, highest, xtol=1e-15 * highest, rtol=1e-14)))
+
+
+def lifted(norms: Reals, floor: float) -> Reals:
+    """Lengths, the mean for unknown ones and none below `floor` times it: who reported 0 once may be drawn again."""
+    mean = float(np.nanmean(norms))
+    return np.maximum(np.where(np.isfinite(norms), norms, mean), floor * mean)

@@ -1,0 +1,116 @@
+"""DELTA (Wang et al., "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023).
+
+Client i is drawn, with replacement, with p_i ∝ w_i·√(α₁‖∇F_i − ∇f‖² + α₂σ_i²), w_i its part of all data (as in the
+authors' code): those who differ and those who are noisy are drawn more often, with a lower weight each time. Practical
+version: gradients are the last uploads, ∇f the mean of the last participants', and after a round only the participants'
+probabilities move. σ_i² is that of the gradients of a client's batches along its local steps, where `variance` asks
+for it (a number per client and round, which the ledger charges); else it counts as nought.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.population import Population
+from heteroselect.core.state import Kept
+from heteroselect.core.update import apart
+from heteroselect.parts.select.by_client import recalled
+from heteroselect.parts.select.draws import tally
+from heteroselect.parts.select.geometry import SKETCH
+
+
+@dataclass(frozen=True)
+class Delta:
+    """α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; the defaults are for H = 50 local steps.
+
+    σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖². Who reports none
+    counts as without noise. Kept from round to round: the probabilities of all `clients` so far.
+    """
+
+    kind: ClassVar[str] = "delta"
+    shares: ClassVar[bool] = True
+    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
+
+    diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
+    noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
+    floor: float = setting(
+        1e-4,
+        "no probability falls below floor/K, and no client counts for more than K/floor",
+        ge=0,
+        le=1,
+        tune=(1e-4, 1, "log"),
+    )
+    sketch: int = setting(0, SKETCH, ge=0)
+    variance: bool = setting(
+        False, "clients report σ², the variance of their mini-batch gradients, which else counts as 0"
+    )
+
+    @property
+    def untuned(self) -> frozenset[str]:
+        """Where nobody reports a variance, its weight changes nothing."""
+        return frozenset() if self.variance else frozenset({"noise"})
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"uploads", "variance"} if self.variance else {"uploads"})
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        population, clients, size = here.population, len(here.ids), here.size
+        chances = chances_of(here.state, here.ids)
+        data = population.sizes / population.sizes.sum()
+        last = participants(population)
+        if len(last):
+            variance = np.nan_to_num(population.reported("variance")[last])
+            spread = np.sqrt(self.diversity * apart([population.uploads[int(k)] for k in last]) + self.noise * variance)
+            chances = floored(moved(chances, last, data[last] * spread), self.floor / clients)
+        draws = here.random.choice(clients, size, p=chances)
+        drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
+        state = kept(here.state, here.ids, chances)
+        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share, state=state)
+
+
+def chances_of(state: Kept, ids: Counts) -> Reals:
+    """The candidates' probabilities of the last round, brought to a sum of 1; a new client counts as an average one."""
+    clients, kept = recalled(state, ids, probabilities=1 / len(ids))
+    chances = kept["probabilities"][np.searchsorted(clients, ids)]
+    known = "clients" in state and not np.array_equal(state["clients"], ids)
+    return chances / chances.sum() if known else chances
+
+
+def kept(state: Kept, ids: Counts, chances: Reals) -> Kept:
+    """The new state: whoever was no candidate keeps its probability, and the candidates share the rest."""
+    away = np.setdiff1d(state.get("clients", ids), ids)
+    if len(away) == 0:
+        return {"clients": ids, "probabilities": chances}
+    theirs = state["probabilities"][np.isin(state["clients"], away)]
+    order = np.argsort(np.concatenate([away, ids]))
+    return {
+        "clients": np.concatenate([away, ids])[order],
+        "probabilities": np.concatenate([theirs, chances * (1 - theirs.sum())])[order],
+    }
+
+
+def participants(population: Population) -> Counts:
+    """The places of those of the last round whose update arrived."""
+    last = population.last_round.max(initial=0)
+    ids = np.flatnonzero((population.answered == last) & (last > 0))
+    return np.array([k for k in ids if int(k) in population.uploads], np.int64)
+
+
+def moved(chances: Reals, ids: Counts, spread: Reals) -> Reals:
+    """The participants share their mass anew, as s_i/Σs, and nobody else's moves; without any spread none does."""
+    if spread.sum() <= 0:
+        return chances
+    found = chances.copy()
+    found[ids] = spread / spread.sum() * chances[ids].sum()
+    return found
+
+
+def floored(chances: Reals, floor: float) -> Reals:
+    """At least `floor` for everybody, taken in proportion from what others have above it."""
+    above = np.maximum(chances - floor, 0.0)
+    return floor + above / above.sum() * (1 - floor * len(chances)) if above.sum() > 0 else chances

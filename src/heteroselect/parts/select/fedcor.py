@@ -1,0 +1,144 @@
+"""FedCor (Tang, Ning, Wang, Sun, Wang, Li, Chen, "FedCor: Correlation-based active client selection strategy for
+heterogeneous federated learning", CVPR 2022).
+
+How everybody's loss changes in a round is one draw from a normal distribution. Its covariance tells how much of the
+whole goes down with the loss of one client, so that clients are taken one after the other: the one with the largest
+Σ_i p_i·Σ_ik/√Σ_kk, given those already taken. The covariance is learnt from rounds with a random cohort, before and
+after which everybody is asked for its loss.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.state import Kept
+from heteroselect.parts.select.by_client import recalled
+
+FLOOR = 1e-8  # of a variance that is divided by
+
+
+@dataclass(frozen=True)
+class FedCor:
+    """Σ = XXᵀ + noise²·I, X being a place of every client in a space of few dimensions, fitted by the likelihood of the
+    loss changes around their mean.
+
+    Kept from round to round: the `losses` asked for last and in which round (`asked`); the loss `changes` of the last
+    random rounds and their `rounds`; the `places`; and the `discounts` of those taken since the last fit.
+    """
+
+    kind: ClassVar[str] = "fedcor"
+    needs: ClassVar[frozenset[str]] = frozenset({"losses"})
+    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
+
+    warmup: int = setting(25, "first rounds, with random cohorts; everybody's loss is asked for in each", ge=1)
+    every: int = setting(10, "rounds from one random cohort to the next after the warm-up", ge=2)
+    discount: float = setting(
+        0.9, "β: what a client's worth is multiplied by each time it is taken", gt=0, le=1, tune=(0.5, 1, "linear")
+    )
+    dimensions: int = setting(15, "of the space in which clients have their places", ge=1)
+    noise: float = setting(0.01, "deviation of a loss change that nobody shares", gt=0)
+    samples: int = setting(10, "random rounds that are remembered", ge=1)
+    age: float = setting(0.8, "γ: what a sample's weight is multiplied by per round of its age", gt=0, le=1)
+    first_epochs: int = setting(1000, "steps of the first fit", ge=1)
+    epochs: int = setting(100, "steps of each later fit", ge=1)
+    rate: float = setting(0.01, "learning rate of the fit (Adam)", gt=0)
+
+    def random(self, round: int) -> bool:
+        """Whether the cohort of this round is random."""
+        return 1 <= round <= self.warmup or (round > self.warmup and (round - self.warmup) % self.every == 0)
+
+    def wants(self, here: Situation) -> Counts:
+        """Everybody before and after a round with a random cohort."""
+        round = here.moment.round
+        return here.ids if self.random(round) or self.random(round - 1) else here.ids[:0]
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        round, clients = here.moment.round, len(here.ids)
+        state = self.sampled(here)
+        if self.random(round - 1) and not self.random(round) and len(state["rounds"]):
+            state = self.learnt(state, here)
+        if self.random(round) or "places" not in state:
+            places = here.random.choice(clients, here.size, replace=False)
+            return here.cohort(places, np.full(here.size, here.size / clients), state=state)
+        mine = np.searchsorted(state["clients"], here.ids)
+        x = state["places"][:, mine]
+        data = here.population.sizes / here.population.sizes.sum()
+        covariance = x.T @ x + self.noise**2 * np.eye(clients)
+        places = most_telling(covariance, data, state["discounts"][mine], here.size)
+        discounts = state["discounts"].copy()
+        discounts[mine[places]] *= self.discount
+        return here.cohort(places, state={**state, "discounts": discounts})
+
+    def sampled(self, here: Situation) -> Kept:
+        """The state with the losses of this round, and how they have changed if those of the last are known."""
+        round, state = here.moment.round, here.state
+        rounds: Reals = state.get("rounds", np.empty(0))
+        start = {"losses": np.nan, "discounts": 1.0, "changes": np.full(len(rounds), np.nan)}
+        if "places" in state:  # whoever is new stands in the middle of the others
+            start["places"] = state["places"].mean(1)
+        clients, kept = recalled(state, here.ids, **start)
+        losses = np.full(len(clients), np.nan)
+        losses[np.searchsorted(clients, here.ids)] = here.population.losses
+        change = losses - kept["losses"]
+        if int(state.get("asked", -1)) == round - 1 and np.isfinite(change).any():
+            change[np.isnan(change)] = np.nanmean(change)
+            kept["changes"] = np.vstack([kept["changes"], change])[-self.samples :]
+            rounds = np.append(rounds, round - 1.0)[-self.samples :]
+        asked = np.array(round if np.isfinite(losses).any() else -1)
+        return {**kept, "losses": losses, "asked": asked, "rounds": rounds, "clients": clients}
+
+    def learnt(self, state: Kept, here: Situation) -> Kept:
+        """The state with places fitted to the changes so far, and all discounts gone."""
+        clients, changes = len(state["clients"]), state["changes"]
+        weights = self.age ** (state["rounds"].max() - state["rounds"])
+        # of a client that came later the older changes are not known: it counts as an average one
+        changes = np.where(np.isnan(changes), np.nanmean(changes, axis=1, keepdims=True), changes)
+        changes = changes - weights @ changes / weights.sum()
+        fresh = here.random.standard_normal((self.dimensions, clients)) / np.sqrt(self.dimensions)
+        places, epochs = (state["places"], self.epochs) if "places" in state else (fresh, self.first_epochs)
+        places = fitted(places, changes, weights, self.noise, self.rate, epochs)
+        return {**state, "places": places, "discounts": np.ones(clients)}
+
+
+def most_telling(covariance: Reals, data: Reals, discounts: Reals, size: int) -> Counts:
+    """The clients with the largest α_k·Σ_i p_i·Σ_ik/√Σ_kk, one after the other, each given those before it; ties go to
+    the lower number.
+
+    >>> most_telling(np.array([[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]), np.ones(3) / 3, np.ones(3), 2).tolist()
+    [0, 2]
+    """
+    left, chosen = covariance.copy(), list[int]()
+    for _ in range(size):
+        spread = np.maximum(np.diag(left), FLOOR)
+        worth = (discounts * (data @ left) / np.sqrt(spread)).astype(np.float32)  # its last bits decide nothing
+        worth[chosen] = -np.inf
+        best = int(np.argmax(worth))
+        chosen.append(best)
+        left = left - np.outer(left[:, best], left[best]) / spread[best]
+    return np.array(chosen, np.int64)
+
+
+def fitted(places: Reals, changes: Reals, weights: Reals, noise: float, rate: float, epochs: int) -> Reals:
+    """Places (a column per client) under which the changes (a row per sample) are more likely, after so many steps of
+    Adam (Kingma, Ba, ICLR 2015)."""
+    x, first, second = places, np.zeros_like(places), np.zeros_like(places)
+    for step in range(1, epochs + 1):
+        slope = unlikeliness_slope(x, changes, weights, noise)
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+        x = x - rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+    return x
+
+
+def unlikeliness_slope(x: Reals, changes: Reals, weights: Reals, noise: float) -> Reals:
+    """The derivative by X of ½·Σ_s w_s·(y_sᵀΣ⁻¹y_s + ln det Σ), which is (Σw·Σ⁻¹ − Σ_s w_s·a_s·a_sᵀ)X with a = Σ⁻¹y.
+
+    Σ has as many dimensions as there are clients; only a small matrix is inverted (Woodbury): Σ⁻¹X = X(XᵀX + noise²)⁻¹.
+    """
+    small = np.linalg.inv(x @ x.T + noise**2 * np.eye(len(x)))
+    a = (changes - changes @ x.T @ small @ x) / noise**2
+    slope: Reals = weights.sum() * (small @ x) - (x @ a.T * weights) @ a
+    return slope

@@ -1,0 +1,101 @@
+"""FedSTaS (Slessor, Kong, Tang, Than, Kong, "FedSTaS: Client stratification and client level sampling for efficient
+federated learning", 2024): clients fall into strata by their updates, strata that are large and diverse send more
+clients (Neyman), and within a stratum clients with long updates are drawn rather than others.
+
+The server goes by the last uploads, so that nobody has to send anything for it.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.part import Brings, setting
+from heteroselect.parts.select.divfl import newcomers
+from heteroselect.parts.select.draws import weighted
+from heteroselect.parts.select.geometry import SKETCH, UNSEEN, gram
+
+
+@dataclass(frozen=True)
+class FedSTaS:
+    """`share`: a stratum counts by the number of its clients, and those drawn from it share that equally."""
+
+    kind: ClassVar[str] = "fedstas"
+    shares: ClassVar[bool] = True
+    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
+    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
+
+    strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1, tune=(2, 10, "log"))
+    spread: Literal["deviation", "variance"] = setting(
+        "deviation", "a stratum's diversity: the deviation, as Neyman's rule has it, or its square (the authors' code)"
+    )
+    unseen: Literal["mean", "first"] = setting("first", UNSEEN)
+    sketch: int = setting(0, SKETCH, ge=0)
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        fresh = newcomers(here, self.unseen)
+        if fresh is not None:
+            return fresh
+        table = gram(here.population)
+        strata, spreads = stratified(table, min(self.strata, here.size), here.random)
+        counts = np.bincount(strata, minlength=len(spreads))
+        spreads = np.sqrt(spreads) if self.spread == "deviation" else spreads
+        drawn, shares = [], []
+        for stratum, taken in enumerate(neyman(counts, spreads, here.size)):
+            members = np.flatnonzero(strata == stratum)
+            if taken:
+                lengths = np.sqrt(np.maximum(np.diag(table)[members], 0.0))
+                drawn.append(members[weighted(lengths, int(taken), here.random).places])
+                shares.append(np.full(int(taken), counts[stratum] / taken))
+        share = np.concatenate(shares)
+        return here.cohort(np.concatenate(drawn), share=share / share.sum())
+
+
+def neyman(counts: Counts, spreads: Reals, size: int) -> Counts:
+    """How many of `size` each stratum gets: ∝ N_h·S_h, the largest remainders rounded up; one at least where it has any
+    client and they suffice, and never more than it has. Without any spread it goes by N_h.
+
+    >>> neyman(np.array([10, 10, 20]), np.array([1, 3, 0.5]), 10).tolist()
+    [2, 6, 2]
+    """
+    wanted = counts * spreads if (counts * spreads).sum() > 0 else counts.astype(np.float64)
+    found = np.minimum(counts, 1) if size >= np.count_nonzero(counts) else np.zeros_like(counts)
+    while (left := size - int(found.sum())) > 0:
+        open_ = found < counts
+        weight = np.where(open_, wanted, 0.0)
+        weight = weight if weight.sum() > 0 else open_.astype(np.float64)
+        # whoever is below its even share by most comes next
+        due = np.where(open_, weight / weight.sum() * (left + found[open_].sum()) - found, -np.inf)
+        found[int(np.argmax(np.round(due, 9)))] += 1
+    return found
+
+
+def stratified(table: Reals, count: int, rng: np.random.Generator, rounds: int = 100) -> tuple[Counts, Reals]:
+    """The stratum of each client, by k-means on the inner products of their updates, and the mean squared distance of
+    each stratum from its centre. A stratum without clients starts again with a client drawn at random."""
+    clients = len(table)
+    seeds = rng.choice(clients, count, replace=False)
+    squares = np.diag(table)[:, None] + np.diag(table)[seeds] - 2 * table[:, seeds]
+    strata = _nearest(squares)
+    for _ in range(rounds):
+        for empty in np.flatnonzero(np.bincount(strata, minlength=count) == 0):
+            crowded = np.flatnonzero(np.bincount(strata, minlength=count)[strata] > 1)
+            strata[rng.choice(crowded)] = empty
+        member = np.eye(count)[strata]
+        mean = member / member.sum(0)
+        squares = np.diag(table)[:, None] - 2 * table @ mean + ((table @ mean) * mean).sum(0)
+        before, strata = strata, _nearest(squares)
+        if np.array_equal(before, strata):
+            break
+    squares = np.maximum(squares, 0.0)
+    own = squares[np.arange(clients), strata]
+    counts = np.maximum(np.bincount(strata, minlength=count), 1)
+    return strata, np.bincount(strata, weights=own, minlength=count) / counts
+
+
+def _nearest(squares: Reals) -> Counts:
+    """By single precision: the last bits of a matrix product are the machine's, and decide nothing."""
+    nearest: Counts = squares.astype(np.float32).argmin(1)
+    return nearest

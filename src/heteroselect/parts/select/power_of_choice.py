@@ -1,0 +1,43 @@
+"""Power-of-choice (Cho, Wang, Joshi, "Towards understanding biased client selection in federated learning",
+AISTATS 2022): of d candidates, drawn by the size of their data and asked for their loss, the m with the highest loss.
+
+Drawing and asking the candidates is the scorer's (`mode` candidates); here they are all there is.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.part import Brings
+
+
+@dataclass(frozen=True)
+class PowerOfChoice:
+    """The m highest scores, ties at random. A score of infinity goes first, so that a scorer can have a client tried
+    of which nothing is known."""
+
+    kind: ClassVar[str] = "power-of-choice"
+    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    brings: ClassVar[Brings] = {
+        "score": {
+            "kind": "informativeness",
+            "mode": "candidates",
+            "candidates": 20,
+            "candidates_by_size": True,
+            "diversity_weight": 0.0,
+            "fairness_weight": 0.0,
+            "staleness_weight": 0.0,
+        },
+        "weigh": {"kind": "uniform"},
+    }
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        if not 1 <= here.size <= len(scores):
+            raise ValueError(f"{here.size} clients cannot be taken from {len(scores)}")
+        if np.isnan(scores).any():
+            raise ValueError("a client's score is not a number")
+        order = np.lexsort((here.random.random(len(scores)), -scores))
+        return here.cohort(order[: here.size])

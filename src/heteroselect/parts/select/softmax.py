@@ -1,0 +1,31 @@
+"""Softmax selection without replacement (eq. 6), drawn as Gumbel-top-M."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.moment import Moment
+from heteroselect.core.part import Brings, setting
+from heteroselect.parts.select.draws import gumbel_top
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """p ∝ exp(S/τ(t)), with a temperature that falls from exploration to exploitation."""
+
+    kind: ClassVar[str] = "softmax"
+    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    brings: ClassVar[Brings] = {"score": {"kind": "informativeness"}}
+
+    temperature: float = setting(1.0, "τ₀ of the softmax (eq. 6)", gt=0, tune=(0.1, 10, "log"))
+    decay: float = setting(0.5, "share of τ₀ lost by round T", ge=0, lt=1)
+
+    def tau(self, moment: Moment) -> float:
+        """τ(t) = τ₀(1 − 0.5·min(t/T, 1))   (below eq. 6)"""
+        return self.temperature * (1 - self.decay * moment.progress)
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        tau = self.tau(here.moment)
+        drawn = gumbel_top(scores / tau, here.size, here.random)
+        return here.cohort(drawn.places, drawn.inclusion, tau=tau)

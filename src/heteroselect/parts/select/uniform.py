@@ -1,0 +1,53 @@
+"""Uniform selection without replacement (McMahan et al., "Communication-efficient learning of deep networks from
+decentralized data", AISTATS 2017), and the selections of everybody and of a pool that another selection follows."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heteroselect.core.arrays import Reals
+from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.part import setting
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Everybody is as likely: m of K, whatever their scores."""
+
+    kind: ClassVar[str] = "uniform"
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        clients = len(here.ids)
+        places = here.random.choice(clients, here.size, replace=False)
+        return here.cohort(places, np.full(here.size, here.size / clients))
+
+
+@dataclass(frozen=True)
+class Everybody:
+    """All candidates, in the order of their numbers; for methods that select after training."""
+
+    kind: ClassVar[str] = "everybody"
+    by_cohort: ClassVar[bool] = True
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        return here.cohort(np.arange(len(here.ids)))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A uniform draw of more clients than there are places, in the order of their numbers; for methods that select
+    after training, in which only a part of the pool sends."""
+
+    kind: ClassVar[str] = "pool"
+    by_cohort: ClassVar[bool] = True
+
+    pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
+
+    def select(self, scores: Reals, here: Situation) -> Cohort:
+        clients = len(here.ids)
+        size = max(self.pool, here.size)
+        if self.pool == 0 or size >= clients:
+            return here.cohort(np.arange(clients))
+        places = np.sort(here.random.choice(clients, size, replace=False))
+        return here.cohort(places, np.full(size, size / clients))

@@ -1,0 +1,119 @@
+"""What a local solver is given, what it returns, and what it adds where it has a half at the server."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from heteroselect.core.messages import Order
+from heteroselect.core.part import Requires, setting
+from heteroselect.core.state import Kept
+from heteroselect.core.update import Update, Values
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from heteroselect.core.flat import Loss
+
+    Batch = tuple[Tensor, Tensor]
+
+EQUAL: Requires = {"work": ("equal",), "rate": ("shared",), "weigh": ("uniform",), "aggregate": ("mean",)}
+"""The kinds of other roles with which corrections of drift add up: all clients do the same and count the same."""
+
+
+class Trainable(Protocol):
+    """A flat model, or a matrix with one in each row: `vector` has all parameters, `gradient` their gradients, and
+    `outputs` what the module gave for the last batch (a matrix keeps it where single losses are wanted)."""
+
+    module: "nn.Module"
+    vector: "Tensor"
+    gradient: "Tensor"
+    outputs: "Tensor"
+
+    def backward(self, loss: "Loss", x: "Tensor", y: "Tensor") -> "Tensor":
+        """Leaves the gradient of one batch in `gradient`, and returns the loss."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One client's training in a round; or that of several, one per row of the model.
+
+    `rates` and `states` (the solver's own, at the client) have one entry per row; `shared` came down with the model.
+    With `examples` the report squares the loss of each example, and not that of a batch. `labels` are those of all
+    examples of a single client.
+    """
+
+    loss: "Loss"
+    batches: "Callable[[], Batch]"
+    rates: Sequence[float]
+    steps: int
+    states: Sequence[Kept] = ({},)
+    shared: Kept = field(default_factory=dict)
+    examples: bool = False
+    labels: "Tensor | None" = None
+    noise: bool = False
+    """whether the report says how much the gradients of the batches differ"""
+
+
+@dataclass(frozen=True)
+class Local:
+    """The base of the solvers here: the settings that all have, which one takes over from the solver in its place."""
+
+    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
+
+    steps: int = setting(50, "H, local steps", ge=1)
+    batch: int = setting(32, "examples per step", ge=1)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The mean of the batches' losses, the root of their mean square (or of that of single examples), and where it is
+    asked for the variance of their gradients over the squared length of the mean gradient; of each row where there are
+    rows."""
+
+    loss: "Tensor"
+    rms: "Tensor"
+    variance: "Tensor | None" = None
+
+    def report(self, row: int | None = None) -> dict[str, float]:
+        known = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: float(value if row is None else value[row]) for name, value in known.items()}
+
+
+def shift(name: str, state: Kept, size: int, shared: Kept | None = None) -> Values:
+    """The vector of that name that came down, minus the client's own; what is not there yet is zero."""
+    found = shared[name].copy() if shared and name in shared else np.zeros(size, np.float32)
+    if name in state:
+        found -= state[name]
+    return found
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the server knows of a round when it moves its own vectors: the rate and the steps it ordered, how many
+    clients' updates it used, and of how many clients in all."""
+
+    rate: float
+    steps: int
+    used: int
+    clients: int
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A solver whose clients keep something from one round to the next."""
+
+    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
+        """The client's new state, once its update was used; `state` and `shared` are those it trained with."""
+
+
+@runtime_checkable
+class TwoSided(Remembering, Protocol):
+    """A solver with a half at the server. Nothing but the update comes up: both halves follow from what was sent."""
+
+    def shared(self, state: Kept) -> Kept:
+        """What goes down with the model, of the server's `state`."""
+
+    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
+        """The server's new state, and what else to add to its step."""

@@ -1,0 +1,227 @@
+"""What a client does with each message. It has its own data, what it kept, the model, and nothing else.
+
+Both engines call these functions; only who carries the messages, and where a client's memory lies, differs.
+"""
+
+import math
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from heteroselect.core.flat import FlatModel, Loss
+from heteroselect.core.messages import Calibrate, Order, Question, Upload
+from heteroselect.core.part import SettingError
+from heteroselect.core.state import Kept, State, by_role
+from heteroselect.core.streams import Draws, Streams, drawing_from
+from heteroselect.core.update import Values, answered, dot, norm
+from heteroselect.data.batches import Batches, to_inputs
+from heteroselect.data.examples import Examples, Pixels
+from heteroselect.errors import HeteroSelectError
+from heteroselect.parts.compress import Scene, Update
+from heteroselect.parts.compress.wire import encode
+from heteroselect.parts.train import Job, Remembering, Trained
+from heteroselect.round.method import Method, naming
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every client is told of the job once: the loss, how to read the inputs, and how the model draws
+    random numbers while it trains (dropout)."""
+
+    loss: Loss
+    pixels: Pixels | None
+    draws: Draws = Draws()
+
+
+@dataclass(frozen=True)
+class Pending:
+    """An upload on its way: what the client keeps is decided once it is known whether the upload was used."""
+
+    order: Order
+    sent: Update
+    offered: Kept
+    """What the memory is to settle."""
+    compress: Kept
+    """What the compressor keeps, whatever becomes of the upload."""
+    state: State
+    shared: Kept
+
+    def settle(self, method: Method, used: bool) -> State:
+        """What the client keeps from here on: the rest of what it sent, or all of it where nothing was used."""
+        kept = {"memory": method.memory.settle(self.offered, self.sent if used else None, self.order.beta)}
+        if used and isinstance(method.train, Remembering):
+            before = self.state.get("train", {})
+            kept["train"] = method.train.settle(before, self.shared, self.sent, self.order)
+        state = {**self.state, "compress": self.compress, **kept}
+        return {role: arrays for role, arrays in state.items() if arrays}
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a client learnt in a round: sent at once, or held until it is asked for."""
+
+    order: Order
+    delta: Values
+    report: dict[str, float]
+    shared: Kept
+
+
+@dataclass
+class Client:
+    id: int
+    examples: Examples
+    streams: Streams
+    _asked: tuple[int, Examples] | None = None
+
+    def loss(self, question: Question, model: FlatModel, task: Task) -> float:
+        """The mean loss of the model on a part of the client's data."""
+        model.module.eval()
+        with torch.no_grad(), self._randomness(question.round, model, task, "scoring dropout"):
+            if question.augmented:
+                batches = self._batches("scoring", question.round, question.size, model, task)
+                count = min(question.batches, -(-len(self.examples) // question.size))
+                return float(torch.stack([_loss(model, task, *batches()) for _ in range(count)]).mean())
+            examples = self.subset(question.batches * question.size)
+            x = to_inputs(examples.x, task.pixels, model.device)
+            return float(_loss(model, task, x, examples.y.to(model.device)))
+
+    def train(
+        self, order: Order, model: FlatModel, task: Task, method: Method, state: State, shared: Kept | None = None
+    ) -> tuple[Upload, Pending | Learnt]:
+        """Train from the global model in `model`, and compress what was learnt and what was kept."""
+        start, batches = model.vector.clone(), self.batches(order, model, task, method)
+        own = [state.get("train", {})]
+        job = Job(
+            *(task.loss, batches, [order.rate], order.steps, own, shared or {}, by_example(method), self.examples.y),
+            noise=noisy(method),
+        )
+        with self._randomness(order.round, model, task):
+            with naming("train"):
+                trained = method.train.run(model, job)
+                if not isinstance(trained, Trained):
+                    raise SettingError("", f"allowed is a Trained as the answer of run, not {type(trained).__name__}")
+            learnt = self.learnt(order, start, model, trained.report(), job.shared)
+            return self.answer(learnt, model, batches, task, method, state)
+
+    def learnt(self, order: Order, start: Tensor, model: FlatModel, report: dict[str, float], shared: Kept) -> Learnt:
+        """How far the trained `model` is from where it started."""
+        delta: Values = (model.vector - start).cpu().numpy()
+        if not np.isfinite(delta).all():
+            raise HeteroSelectError(
+                f"method.rate.start: training diverged at client {self.id} in round {order.round}; "
+                f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
+            )
+        length = norm(delta)
+        if "variance" in report:  # relative so far: a gradient is an update by what the steps made of their mean
+            report = {**report, "variance": report["variance"] * length * length}
+        return Learnt(order, delta, {**report, "norm": length}, shared)
+
+    def answer(
+        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
+    ) -> tuple[Upload, Pending | Learnt]:
+        """The update as bytes; or, where the order says so, only its length for now."""
+        if "labels" in method.needs:
+            learnt = replace(learnt, report={**learnt.report, **self.labels()})
+        if learnt.order.hold:
+            return Upload(self.id, b"", len(self.examples), learnt.report), learnt
+        return self.send(learnt, model, batches, task, method, state)
+
+    def give(self, held: Learnt, model: FlatModel, task: Task, method: Method, state: State) -> tuple[Upload, Pending]:
+        """Send what was held; `model` is again the global one."""
+        order = held.order
+        model.vector.add_(torch.from_numpy(held.delta).to(model.device))
+        batches = self.batches(order, model, task, method)
+        batches.take(order.steps)
+        model.module.train()
+        with self._randomness(order.round, model, task, "probe dropout"):
+            return self.send(held, model, batches, task, method, state)
+
+    def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
+        """What the client trains on this round."""
+        return self._batches("batches", order.round, method.train.batch, model, task)
+
+    def send(
+        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
+    ) -> tuple[Upload, Pending]:
+        """From what was learnt to bytes; `model` is the trained one."""
+        order = learnt.order
+        hiding = self.streams.numpy("privacy", round=order.round, client=self.id)
+        with naming("privacy"):
+            delta = method.privacy.protect(learnt.delta, hiding)
+        v, offered = method.memory.offer(delta, state.get("memory", {}))
+        scene = Scene(
+            model=model,
+            loss=lambda: _loss(model, task, *batches()),
+            proximal=getattr(method.train, "proximal", 0.0),
+            state=state.get("compress", {}),
+            told=by_role(learnt.shared).get("compress", {}),
+            warmup=order.warmup,
+            rng=self.streams.numpy("layers", round=order.round, client=self.id),
+            generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
+        )
+        with naming("compress"):
+            chosen, kept = answered(method.compress.compress(v, order.density, scene), v.size)
+        rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
+        update = method.values.apply(chosen, model.layout.layer_ends, rounding)
+        payload = encode(update, model.layout.layer_ends)
+        report = {} if getattr(method.privacy, "hides", False) else {**learnt.report, "memory": _left(v, update)}
+        upload = Upload(self.id, payload, len(self.examples), report)
+        return upload, Pending(order, update, offered, kept, state, learnt.shared)
+
+    def labels(self) -> dict[str, float]:
+        """Which share of the client's examples has which label: label0, label1, …"""
+        y = self.examples.y
+        if y.is_floating_point() or (y < 0).any():
+            raise HeteroSelectError('method: a part needs "labels"; allowed is data whose y are class numbers.')
+        found, counts = torch.unique(y, return_counts=True)
+        return {f"label{int(label)}": int(count) / y.numel() for label, count in zip(found, counts, strict=True)}
+
+    def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
+        """Batch-norm statistics after a few batches of this client, going on from those received."""
+        model.module.train()
+        batches = self._batches("calibration", request.round, request.size, model, task)
+        with torch.no_grad(), self._randomness(request.round, model, task, "calibration dropout"):
+            for _ in range(request.batches):
+                model.module(batches()[0])
+        return model.buffers()
+
+    def _batches(self, purpose: str, round: int, size: int, model: FlatModel, task: Task) -> Batches:
+        rng = self.streams.numpy(purpose, round=round, client=self.id)
+        return Batches(self.examples, size, rng, task.pixels, model.device)
+
+    def subset(self, count: int) -> Examples:
+        """The examples the score is read from: the same ones all run long, so they are picked out once."""
+        if self._asked is None or self._asked[0] != count:
+            order = self.streams.numpy("scoring subset", client=self.id).permutation(len(self.examples))
+            self._asked = count, self.examples.take(torch.from_numpy(np.sort(order[:count])))
+        return self._asked[1]
+
+    def _randomness(
+        self, round: int, model: FlatModel, task: Task, purpose: str = "dropout"
+    ) -> AbstractContextManager[object]:
+        generator = self.streams.torch(purpose, round=round, client=self.id, device=model.device)
+        return drawing_from(generator, task.draws)
+
+
+def by_example(method: Method) -> bool:
+    """Whether a client's report goes by the losses of single examples."""
+    return "examples" in method.needs
+
+
+def noisy(method: Method) -> bool:
+    """Whether a client reports how much the gradients of its batches differ."""
+    return "variance" in method.needs
+
+
+def _loss(model: FlatModel, task: Task, x: Tensor, y: Tensor) -> Tensor:
+    return task.loss(model.module(x), y)
+
+
+def _left(v: Values, sent: Update) -> float:
+    """‖v − sent‖, without forming the difference where nothing was sent."""
+    there = v[sent.positions]
+    gap = there - sent.values
+    return math.sqrt(max(0.0, dot(v, v) - dot(there, there) + dot(gap, gap)))

@@ -1,0 +1,330 @@
+"""A method is data: one part for each role of the round. `Method()` is FedAvg, and
+
+    Method("mine", select=Oort(), compress=STC(), memory=ErrorMemory())
+
+is a method of one's own. A part is any object that fits the Protocol of its role, with no subclass and no registration;
+its fields are its settings. Putting a method together checks it: what a part needs must be there, and a pair that
+cannot work is refused with the reason.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from types import FunctionType
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
+
+import numpy as np
+
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.moment import Moment
+from heteroselect.core.part import Misfit, SettingError, check, kind_of
+from heteroselect.core.population import Population
+from heteroselect.core.state import Kept
+from heteroselect.core.trail import Trail
+from heteroselect.core.update import Values
+from heteroselect.errors import HeteroSelectError
+from heteroselect.parts.aggregate import ByData, Calibration, Mean, NoAverage, Screen, ServerSGD, WaitForAll
+from heteroselect.parts.aggregate.wait import unfit
+from heteroselect.parts.allocate import All, Allocation
+from heteroselect.parts.compress import Everything, Float32, NoMemory, NoPrivacy, Scene, Update, WholeModel, promises
+from heteroselect.parts.score import NoScore, Scores
+from heteroselect.parts.select import Cohort, SendAll, Situation, Uniform
+from heteroselect.parts.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
+
+NEEDS = frozenset({"scores", "losses", "reports", "examples", "uploads", "links", "labels", "variance"})
+"""What a part may ask for: a score, losses asked for, what clients report of their training, that this report goes by
+the loss of every single example, their last uploads, links and devices, which share of a client's examples has which
+label, and how much the gradients of a client's batches differ."""
+
+
+class Scorer(Protocol):
+    """How informative is each client? `asks` says whose loss is wanted this round, and the ledger charges for it."""
+
+    @property
+    def batches(self) -> int: ...
+    @property
+    def augmented(self) -> bool: ...
+    def asks(self, here: Situation) -> Counts: ...
+    def score(self, here: Situation) -> Scores: ...
+
+
+class Selector(Protocol):
+    """Who takes part? `scores` are in the order of `here.ids`."""
+
+    def select(self, scores: Reals, here: Situation) -> Cohort: ...
+
+
+@runtime_checkable
+class Wanting(Protocol):
+    """A selector that goes by losses itself: whose are wanted this round, beside those that the score asks for?"""
+
+    def wants(self, here: Situation) -> Counts: ...
+
+
+class Chooser(Protocol):
+    """Who of those who trained may send? By the lengths of what they learnt, and their parts of all data."""
+
+    def choose(self, ids: Counts, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort: ...
+
+
+class Allocator(Protocol):
+    """How much may each client send? `average` is the density that the round's time budget is made for."""
+
+    @property
+    def average(self) -> float: ...
+    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation: ...
+
+
+class Rate(Protocol):
+    """The local learning rate: of the round, and of each client of the cohort."""
+
+    def eta(self, moment: Moment) -> float: ...
+    def of_clients(self, moment: Moment, scores: Reals) -> list[float]: ...
+
+
+class Work(Protocol):
+    """How many of `steps` local steps does each client take?"""
+
+    def of(self, steps: int, step_seconds: Reals) -> Counts: ...
+
+
+class Solver(Protocol):
+    """What does a client do with its data? `run` trains the model in place. A solver whose clients keep something fits
+    `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`. One that takes more
+    than one pass over a batch per step says so in `passes`, and one that may be given a matrix of clients in `rows`."""
+
+    @property
+    def steps(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
+    def run(self, model: Trainable, job: Job) -> Trained: ...
+
+
+class Privacy(Protocol):
+    """What does a client hide? `protect` returns the update that everything after training gets to see; where it
+    `hides`, the client reports nothing of its training."""
+
+    @property
+    def hides(self) -> bool: ...
+    def protect(self, delta: Values, rng: np.random.Generator) -> Values: ...
+
+
+class Memory(Protocol):
+    """What does a client keep of what it did not send? `offer` turns what was learnt and kept into what the compressor
+    gets; `settle` returns what is kept on, once it is known whether the upload was used (None: it was not)."""
+
+    def beta(self, theta: float) -> float: ...
+    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]: ...
+    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept: ...
+
+
+class Compressor(Protocol):
+    """What of it is sent? Returns the update, and what the compressor itself keeps at this client. One that goes over a
+    batch again, for a curvature probe, says how often in `passes`."""
+
+    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]: ...
+
+
+class ValueCoding(Protocol):
+    """What is a kept value sent as? `apply` returns the update with the values that the server will see; `layers` are
+    the ends of the model's layers."""
+
+    @property
+    def bits(self) -> int: ...
+    def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update: ...
+
+
+class Wait(Protocol):
+    """When does the server step? After `size` answers, with `concurrency` clients at work (0: as many as are selected);
+    a `size` of 0 is a round, in which the cohort is waited for. `discount` says how much an answer counts that comes so
+    many steps after its start, and `mixes` whether updates or the models that they lead to are taken in."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def concurrency(self) -> int: ...
+    @property
+    def mixes(self) -> Literal["updates", "models"]: ...
+    def discount(self, staleness: Counts) -> Reals: ...
+
+
+class Weigher(Protocol):
+    """How much does each update count?"""
+
+    def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals: ...
+
+
+class Aggregator(Protocol):
+    """One vector from the single updates and their weights."""
+
+    def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values: ...
+
+
+class ServerStep(Protocol):
+    """What is added to the model? Returns the server's new state, and the step. One whose model is not the point to be
+    evaluated also has `shown(state, model)`, which returns that point; so may a solver with a half at the server."""
+
+    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
+
+
+class Down(Protocol):
+    """How does the model get to clients? `code` returns the step that the model really takes (None: there is none),
+    `fetched` notes who has got the model after `round`, and `trail` returns the coded steps that lead to it, where
+    clients fetch those that they lack instead of the whole model."""
+
+    def code(
+        self, state: Kept, step: Values | None, layers: Sequence[int], rng: np.random.Generator
+    ) -> tuple[Kept, Values | None]: ...
+    def fetched(self, state: Kept, ids: Counts, round: int, clients: int) -> Kept: ...
+    def trail(self, state: Kept, round: int, clients: int, size: int) -> Trail | None: ...
+
+
+class Average(Protocol):
+    """Which model is evaluated and saved? `add` takes in the model of a round and returns what is kept, `mean` returns
+    the model to show; clients go on from the model itself."""
+
+    def add(self, state: Kept, model: Values, moment: Moment) -> Kept: ...
+    def mean(self, state: Kept, model: Values) -> Values: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """Who takes part, how much may each send, and how much does it count."""
+
+    name: str = "fedavg"
+    score: Scorer = NoScore()
+    select: Selector = Uniform()
+    choose: Chooser | SendAll = SendAll()
+    """Selects again after training: everybody selected trains, and only those chosen send."""
+    allocate: Allocator = All()
+    rate: Rate = SharedRate()
+    work: Work = EqualSteps()
+    train: Solver = SGD()
+    privacy: Privacy = NoPrivacy()
+    memory: Memory = NoMemory()
+    compress: Compressor = Everything()
+    values: ValueCoding = Float32()
+    wait: Wait = WaitForAll()
+    weigh: Weigher = ByData()
+    aggregate: Aggregator = Mean()
+    server: ServerStep = ServerSGD()
+    down: Down = WholeModel()
+    screen: Screen = Screen()
+    calibrate: Calibration = Calibration()
+    average: Average = NoAverage()
+
+    def __post_init__(self) -> None:
+        for role, part in self.parts():
+            with naming(role):
+                check(part)
+        for conflict in conflicts(dict(self.parts())):
+            raise HeteroSelectError(f"method.{conflict.role}: {conflict.text}.")
+
+    def parts(self) -> list[tuple[str, Any]]:
+        """Each role and its part, in the order of a round."""
+        return [(one.name, getattr(self, one.name)) for one in fields(self) if one.name != "name"]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What any of its parts goes by."""
+        return frozenset().union(*(needs_of(part) for _, part in self.parts()))
+
+    @property
+    def sketch(self) -> int:
+        """Cells of the sketches that uploads are remembered by; 0 where they are remembered whole."""
+        return max((cells for _, cells in _sketches(dict(self.parts()))), default=0)
+
+    @property
+    def passes(self) -> float:
+        """Passes over a batch per local step."""
+        return float(getattr(self.train, "passes", 1.0))
+
+    @property
+    def probe(self) -> float:
+        """Passes over a batch that compressing one update takes, beside training."""
+        return float(getattr(self.compress, "passes", 0.0))
+
+    @property
+    def sends_float32(self) -> bool:
+        """Whether what is sent are float32 values: of others the paper's count, 32 bits for each, means nothing."""
+        own = promises(self.compress, "own_values") or getattr(self.compress, "codec", None) is not None
+        return kind_of(self.values) == "float32" and not own
+
+    @property
+    def keep_unweighted(self) -> bool:
+        """Whether a client whose update counted with weight 0 keeps it for later."""
+        return bool(getattr(self.memory, "keep_unweighted", False))
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two parts that cannot work together: `role` is the one to blame, `other` the one that would have to change."""
+
+    role: str
+    other: str
+    text: str
+
+
+def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
+    """Everything that keeps parts, one per role, from working together."""
+    kinds = {role: kind_of(part) for role, part in parts.items()}
+    for role, part in parts.items():
+        for name in _methods(role):
+            if not callable(getattr(part, name, None)):
+                yield Conflict(role, role, f"{kinds[role]} has no method {name}, which this role needs")
+        for word in sorted(needs_of(part) - NEEDS):
+            yield Conflict(role, role, f"{kinds[role]} needs {word!r}; allowed are {', '.join(sorted(NEEDS))}")
+        if "scores" in needs_of(part) and kinds["score"] == "none":
+            yield Conflict(role, "score", f"{kinds[role]} goes by a score; allowed with it is a score that is not none")
+        required: Mapping[str, Sequence[str]] = getattr(part, "requires", {})
+        for other, names in required.items():
+            if other not in kinds:
+                yield Conflict(role, role, f"{kinds[role]} requires a role {other!r}, which there is not")
+            elif kinds[other] not in names:
+                text = f"{kinds[role]} is allowed with {other} {' or '.join(names)} only, not {kinds[other]}"
+                yield Conflict(role, other, text)
+        reason = part.fits(parts) if hasattr(part, "fits") else None
+        if reason:  # a text alone is about settings, which no other part would mend
+            other, text = reason if isinstance(reason, Misfit) else (role, reason)
+            yield Conflict(role, other, f"{kinds[role]} {text}")
+    if reason := unfit(parts):
+        yield Conflict("wait", "wait", f"{kinds['wait']} {reason}")
+    compress, kind = parts["compress"], kinds["compress"]
+    if getattr(parts["memory"], "keeps", False) and not promises(compress, "takes_memory"):
+        why = "its error does not shrink with what is sent, so that a memory of it would grow without end"
+        yield Conflict("compress", "memory", f"{kind} is allowed with memory none only: {why}")
+    if promises(compress, "own_values") and kinds["values"] != "float32":
+        yield Conflict("compress", "values", f"{kind} has few-bit values of its own; allowed with it is values float32")
+    if not promises(compress, "uses_density") and kinds["allocate"] != "all":
+        yield Conflict("compress", "allocate", f"{kind} sends every coordinate; allowed with it is allocate all")
+    if len({cells for _, cells in _sketches(parts)}) > 1:
+        first, second = (role for role, _ in _sketches(parts)[:2])
+        yield Conflict(first, second, f"sketch must be the same in {first} and {second}, which share the sketches")
+
+
+def _methods(role: str) -> list[str]:
+    """The methods that every part of a role has."""
+    hint = Method.__annotations__[role]
+    first, *others = get_args(hint) or (hint,)
+    names = [name for name, one in vars(first).items() if isinstance(one, FunctionType) and name[0] != "_"]
+    return [name for name in names if all(hasattr(other, name) for other in others)]
+
+
+def needs_of(part: object) -> frozenset[str]:
+    return frozenset(getattr(part, "needs", frozenset()))
+
+
+def _sketches(parts: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return [(role, getattr(part, "sketch", 0)) for role, part in parts.items() if "uploads" in needs_of(part)]
+
+
+@contextmanager
+def naming(role: str) -> Iterator[None]:
+    """Errors of a part name its field; here they get the key."""
+    try:
+        yield
+    except SettingError as error:
+        key = f"method.{role}.{error.name}" if error.name else f"method.{role}"
+        raise HeteroSelectError(f"{key}: {error.text.rstrip('.')}.") from error
+    except ValueError as error:
+        raise HeteroSelectError(f"method.{role}: {error}.") from error

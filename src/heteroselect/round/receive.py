@@ -1,0 +1,175 @@
+"""What arrives: who of those who trained is asked for its update, how long answers take, what is lost or damaged on
+the way, and what the server accepts."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from heteroselect.core import population
+from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.conditions import Conditions
+from heteroselect.core.messages import Upload
+from heteroselect.core.streams import Streams
+from heteroselect.parts.compress import Measured, Update, promises
+from heteroselect.parts.compress.wire import WireError, decode, table_with
+from heteroselect.parts.score.sketch import sketch
+from heteroselect.parts.select import Cohort
+from heteroselect.round.method import Chooser, Method
+from heteroselect.world import Environment, Event, gone
+from heteroselect.world.clock import CHARGES, Charge, Spent
+from heteroselect.world.ledger import Messages
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """The updates that were accepted, how long each answer took and all together, what was sent, and what went
+    wrong."""
+
+    updates: dict[int, Update]
+    took: dict[int, float]
+    sent: Messages
+    seconds: float
+    events: list[Event]
+    other_clocks: dict[Charge, float]
+    """How long the server would have waited under each way of charging."""
+    spent: Spent
+    """What the seconds of each selected client went into."""
+    decoding: dict[int, float] = field(default_factory=dict)
+    """How many seconds of the server's own it took to decode each upload."""
+
+
+def choose(
+    cohort: Cohort, trained: dict[int, Upload], sizes: Counts, chooser: Chooser, size: int, rng: np.random.Generator
+) -> tuple[Cohort, list[int]]:
+    """Select again, among those who have trained: the cohort with what each chosen one stands for, and who is asked."""
+    ids = np.array([k for k in cohort.ids if int(k) in trained], np.int64)
+    inclusion, share = np.ones(len(cohort.ids)), np.zeros(len(cohort.ids))
+    if len(ids) == 0:
+        return cohort, []
+    norms = np.array([trained[int(k)].report["norm"] for k in ids])
+    chosen = chooser.choose(ids, norms, sizes[ids] / sizes[ids].sum(), min(size, len(ids)), rng)
+    places = [int(np.flatnonzero(cohort.ids == k)[0]) for k in chosen.ids]
+    inclusion[places] = chosen.inclusion
+    share[places] = chosen.inclusion if chosen.share is None else chosen.share
+    return replace(cohort, inclusion=inclusion, share=share), [int(k) for k in chosen.ids]
+
+
+def receive(
+    t: int,
+    now: float,
+    uploads: dict[int, Upload],
+    sent: Messages,
+    conditions: Conditions,
+    passes: Reals,
+    method: Method,
+    environment: Environment,
+    streams: Streams,
+    history: Reals | None = None,
+    enough: int = 0,
+) -> Arrived:
+    """Wait for the answers (for `enough` of them, where it is not 0), let the world lose and damage some, decode the
+    others and screen them.
+
+    Nothing in a payload can reach the model before it has passed here. `history` is what the screen remembers.
+    """
+    faults = environment.faults
+    start = now + environment.clock.scoring(sent, conditions, method.score.batches, now)
+    spent = environment.clock.spent(sent, conditions, passes, start)
+    answers = spent.total
+    fate = fates(t, start, uploads, sent, answers, conditions, environment, streams)
+    others: dict[Charge, float] = {}
+    for charge in CHARGES:
+        clock = replace(environment.clock, charge=charge)
+        begin = now + clock.scoring(sent, conditions, method.score.batches, now)
+        others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate, enough)[1]
+    in_time, seconds, answers = faults.wait(answers, fate, enough)
+    arrived = accept(t, uploads, sent, fate, in_time, spent, method, environment, streams, history)
+    took = dict(zip(sent.selected.tolist(), answers.tolist(), strict=True))
+    return replace(arrived, took=took, seconds=seconds, other_clocks=others)
+
+
+def fates(
+    t: int,
+    start: float,
+    uploads: Mapping[int, Upload],
+    sent: Messages,
+    answers: Reals,
+    conditions: Conditions,
+    environment: Environment,
+    streams: Streams,
+) -> list[str | None]:
+    """What happens to the answer of each client on its way, which begins at `start` and takes so many seconds; None:
+    nothing does."""
+    struck = environment.faults.strike(list(uploads.values()), t, streams)
+    left = gone(answers, sent.selected, conditions, start)
+    each = zip(sent.selected.tolist(), left, sent.densities, strict=True)
+    return [_fate(k, k in uploads, away, density > 0, struck) for k, away, density in each]
+
+
+def accept(
+    t: int,
+    uploads: Mapping[int, Upload],
+    sent: Messages,
+    fate: Sequence[str | None],
+    in_time: Sequence[bool],
+    spent: Spent,
+    method: Method,
+    environment: Environment,
+    streams: Streams,
+    history: Reals | None = None,
+) -> Arrived:
+    """Damage what is to be damaged, decode what is in time, and screen it; the seconds are the caller's to say."""
+    faults, ids = environment.faults, sent.selected.tolist()
+    codecs = table_with(getattr(method.compress, "codec", None))
+    payloads, updates, events, decoding = [0] * len(ids), dict[int, Update](), list[Event](), dict[int, float]()
+    for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
+        if kind == "missing":
+            events.append(Event(client, "missing"))
+            continue
+        if client not in uploads:
+            continue  # it trained, and was not asked for what it learnt
+        upload = faults.damage(uploads[client], kind or "", sent.size, t, streams, codecs)
+        payloads[place] = len(upload.payload)
+        if not in_time[place]:
+            events.append(Event(client, "late"))
+            continue
+        began = time.perf_counter()
+        try:
+            update = decode(upload.payload, sent.size, codecs)
+        except WireError as error:
+            events.append(Event(client, "rejected", str(error)))
+            continue
+        finally:
+            decoding[client] = time.perf_counter() - began
+        if sends_too_much(update, payloads[place], float(sent.densities[place]), method):
+            events.append(Event(client, "rejected", "it sent more than it was allowed to"))
+        else:
+            updates[client] = update
+    for client in sorted(method.screen.refused(updates, history)):
+        del updates[client]
+        events.append(Event(client, "rejected", "its update is far longer than the others'"))
+    silent = np.array([kind == "missing" for kind in fate], bool)
+    over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
+    return Arrived(updates, {}, over_the_air, 0.0, events, {}, spent, decoding)
+
+
+def sends_too_much(update: Update, payload: int, density: float, method: Method) -> bool:
+    """Whether an update keeps far more coordinates than were ordered, or has a payload of far more bytes where the
+    density counts bits. Rules that draw at random, or go by a threshold of a sample, keep up to twice as many."""
+    if isinstance(method.compress, Measured):
+        return payload > method.compress.longest(update.size, density)
+    return promises(method.compress, "keeps_density") and update.positions.size > 2 * density * update.size + 64
+
+
+def _fate(client: int, uploaded: bool, left: bool, expected: bool, struck: dict[int, str]) -> str | None:
+    """What happens to a client's answer; None: nothing does."""
+    if not uploaded:
+        return "missing" if expected else None
+    return "missing" if left else struck.get(client)
+
+
+def remembered(update: Update, method: Method, streams: Streams) -> Update:
+    """What the server remembers an update by: itself, or a sketch of it."""
+    return sketch(update, method.sketch, streams) if method.sketch else population.remembered(update)

@@ -1,0 +1,219 @@
+"""Crossing: pairs of two settings, what is refused before the first run, and what is written."""
+
+import csv
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from heteroselect.comparison import cross as crosses
+from heteroselect.comparison import cross_table as tables
+from heteroselect.comparison import grid as grids
+from heteroselect.comparison.report import heatmap
+from heteroselect.runs.folder import read_rounds, read_summary
+
+SMALL = {"clients": 8, "selected": 3, "rounds": 2, "method.train.steps": 2, "target": 0.1}
+AXES = ("--cross", "method.compress.kind=topk,drive", "--cross", "method.memory.kind=none,error")
+
+
+def call(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def words(out: Path, *more: str) -> list[object]:
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    return ["compare", "mnist", "--seeds", "1,2", "--out", out, *sets, *more]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        (["method.select.kind=uniform,oort"], "two settings"),
+        (["method.select.kind=uniform,oort", "rounds"], "two or more values"),
+        (["method.select.kind=uniform,oort", "rounds=3"], "two or more values"),
+        (["method.select.kind=uniform,oort", "rounds=3,3"], "two or more values"),
+        (["rounds=3,4", "rounds=5,6"], "two settings"),
+    ],
+)
+def test_axes_that_cannot_be_understood(pairs: list[str], sentence: str) -> None:
+    with pytest.raises(HeteroSelectError, match=sentence):
+        crosses.read_axes(pairs)
+
+
+def test_axes_are_read_as_settings_are() -> None:
+    axes = crosses.read_axes(["method.select.kind=uniform,oort", "method.allocate.average=0.1, 1"])
+    assert axes == {"method.select.kind": ("uniform", "oort"), "method.allocate.average": (0.1, 1)}
+
+
+def test_a_pair_that_cannot_work_is_refused_and_a_value_that_never_works_is_an_error(tmp_path: Path) -> None:
+    axes = crosses.read_axes([AXES[1], AXES[3]])
+    found = crosses.crossing("mnist", "fedavg", axes, [2, 1], {}, tmp_path)
+    assert list(found.refused) == [(1, 1)]
+    assert "memory none only" in found.refused[1, 1]
+    assert [cell.method for cell in found.all_cells[:3]] == [
+        "fedavg, topk, none",
+        "fedavg, topk, error",
+        "fedavg, drive, none",
+    ]
+    wrong = {"method.compress.kind": ("topk", "dirve"), "method.memory.kind": ("none", "error")}
+    with pytest.raises(HeteroSelectError, match=r"compress.kind=dirve works with no value .*allowed are none"):
+        crosses.crossing("mnist", "fedavg", wrong, [1], {}, tmp_path)
+
+
+@pytest.mark.slow
+def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = grids.play_cell
+
+    def fails(cell: grids.Cell, **more):
+        if cell.method == "fedavg, topk, error" and cell.seed == 2:
+            raise ZeroDivisionError("as a part of one's own may")
+        return played(cell, **more)
+
+    monkeypatch.setattr(grids, "play_cell", fails)
+    out = tmp_path / "out"
+    found = call(*words(out, *AXES))
+    assert found.exit_code == 1, found.output
+    assert "left out: compress drive and memory error" in found.output
+    assert "1 of 6 runs did not come to an end" in found.output
+    with (out / "cross.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert [line["status"] for line in lines] == ["finished"] * 3 + ["failed"] + ["finished"] * 2 + ["refused"]
+    page = (out / "cross.html").read_text()
+    for text in (
+        "memory none only",
+        "no result with seed 2",
+        '<table class="heat">',
+        "background:#",
+        "too few to tell",
+        "The clock (everything)",
+        "fedavg leaves out epochs of plain SGD",
+    ):
+        assert text in page
+    assert "- fedavg leaves out epochs of plain SGD" in (out / "cross.md").read_text()
+    assert "<script" not in page
+    monkeypatch.setattr(grids, "play_cell", played)
+    stamps = {path: path.stat().st_mtime_ns for path in out.rglob("summary.json")}
+    again = call(*words(out, *AXES, "--json"))
+    assert again.exit_code == 0, again.output
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items()), "nothing is run twice"
+    content = json.loads(again.stdout)
+    assert "memory none only" in content["refused"]["compress drive and memory error"]
+    folder = out / "fedavg, drive, none" / "seed-2"
+    summary, rounds = read_summary(folder), read_rounds(folder)
+    cell = {name: np.array(one["values"], float)[1, 0, 1] for name, one in content["outcomes"].items()}
+    assert cell["final_accuracy"] == rounds[-1]["accuracy"]
+    assert cell["megabytes_up"] == pytest.approx(sum(line["bytes_up"] for line in rounds) / 1e6)
+    kinds = ("up", "down", "scoring", "calibration")
+    assert cell["megabytes"] == pytest.approx(sum(line[f"bytes_{kind}"] for line in rounds for kind in kinds) / 1e6)
+    assert summary["title"] == "fedavg with compress drive"
+    other = call(*words(out, *AXES, "--set", "method.train.steps=3"))
+    assert "holds a run with other settings" in str(other.exception), "and nobody's result is taken for another's"
+
+
+def test_one_method_is_crossed(tmp_path: Path) -> None:
+    found = call(*words(tmp_path / "x", *AXES, "--methods", "fedavg,oort"))
+    assert "allowed with --cross is one method" in str(found.exception)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "cross.md").write_text("mine")
+    assert "no report" in str(call(*words(tmp_path / "mine", *AXES)).exception)
+
+
+def test_the_tables_of_another_cross_are_not_taken_away(tmp_path: Path) -> None:
+    (tmp_path / "cross.md").write_text(tables.MADE)
+    axes = {"method.compress.kind": ["topk", "qsgd"], "method.train.steps": [1, 2]}
+    (tmp_path / "cross.json").write_text(json.dumps({"method": "fedavg", "axes": axes, "seeds": [1]}))
+    found = str(call(*words(tmp_path, *AXES)).exception)
+    assert "holds a cross with method.compress.kind=qsgd, method.train.steps=1, method.train.steps=2; allowed" in found
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cross.json", "cross.md"]
+
+
+def test_costs_are_taken_apart_by_factors() -> None:
+    """A codec that halves the bytes of both selectors does not interact with them."""
+
+    class Given(crosses.Crossing):
+        def values(self, outcome: str) -> np.ndarray:
+            return np.array([[[8.0], [4.0]], [[2.0], [1.0]]])
+
+        runs: ClassVar = {(0, 0, 0): dict.fromkeys(crosses.OUTCOMES, 1.0)}
+
+    found = Given("fedavg", {"a": (1, 2), "b": (1, 2)}, (1,), {})
+    effects = found.effects("megabytes_up")
+    assert effects is not None
+    assert effects.interaction is not None
+    assert effects.interaction.value == pytest.approx(0, abs=1e-12)
+    outcome = crosses.OUTCOMES["megabytes_up"]
+    assert [outcome.effect(one.value) for one in (*effects.rows, *effects.columns)] == [
+        "× 2", "× 0.5", "× 1.41", "× 0.707",
+    ]  # fmt: skip
+    assert tables.interaction(outcome, effects) == "Interaction (root mean square over pairs): × 1."
+    additive = found.effects("final_accuracy")
+    assert additive is not None
+    assert additive.interaction is not None
+    assert additive.interaction.value == pytest.approx(0.75)
+    assert tables.pair_rows(found, "final_accuracy", additive) == [["1", "+75.00", "-75.00"], ["2", "-75.00", "+75.00"]]
+    assert tables.interaction(crosses.OUTCOMES["megabytes"], effects).endswith("no chance is given.")
+
+
+def test_the_page_shows_what_each_pair_has_beyond_its_two_values() -> None:
+    """Means 1, 2 / 3, 8 % of accuracy: the pairs have 1 point more and 1 less than their values add up to."""
+    shared = np.array([-0.005, 0.0, 0.005])
+    means = dict(zip(PLACES, (0.01, 0.02, 0.03, 0.08), strict=True))
+    found = filled({place: (mean + shared).tolist() for place, mean in means.items()}, "final_accuracy")
+    text = tables.markdown(found, "heteroselect compare")
+    assert "| interaction: a / b | 1 | 2 |" in text
+    assert "| 1 | +1.00 (+1.00 to +1.00) | -1.00 (-1.00 to -1.00) |" in text
+    assert "<td>+1.00 (+1.00 to +1.00)</td><td>-1.00 (-1.00 to -1.00)</td>" in heatmap.render(found, "")
+
+
+def filled(figures: dict[tuple[int, int], list[float | None]], outcome: str) -> crosses.Crossing:
+    """A crossing of two by two whose runs, of three seeds, have these figures; one that is missing failed."""
+
+    class Filled(crosses.Crossing):
+        runs: ClassVar = {
+            (*place, at): {**dict.fromkeys(crosses.OUTCOMES), outcome: value, "summary": ENDS}
+            for place, values in figures.items()
+            for at, value in enumerate(values)
+        }
+
+    return Filled("fedavg", {"a": (1, 2), "b": (1, 2)}, (1, 2, 3), dict.fromkeys(PLACES, ()))
+
+
+PLACES = [(0, 0), (0, 1), (1, 0), (1, 1)]
+ENDS = {"total_seconds": 30.0, "total_wire_megabytes": 3.0, "status": "finished"}
+
+
+def test_a_seed_that_never_arrives_counts_and_there_is_no_mean_over_the_others() -> None:
+    """Of 10, never and 20 seconds the median is 20; 15 is the mean of those who happened to arrive."""
+    seconds = {(0, 0): [10.0, None, 20.0], (0, 1): [10.0, None, None], (1, 0): [1.0, 2.0, 6.0]}
+    found = filled(seconds, "seconds_to_target")
+    told = [tables.in_line(found, "seconds_to_target", place) for place in PLACES]
+    assert told == ["20.00 (from 10.00), 2 of 3 arrived", "> 30.00, 1 of 3 arrived", "2.00 (1.00 – 6.00)", "failed"]
+    np.testing.assert_array_equal(found.middles("seconds_to_target"), [[20, np.inf], [2, np.inf]])
+    cells = heatmap.cells(found, "seconds_to_target")
+    assert [cells[place].colour is None for place in PLACES] == [False, True, False, True]
+    assert found.effects("seconds_to_target") is None
+    text = f"{tables.markdown(found, 'heteroselect compare')}{heatmap.render(found, '')}"
+    assert "15.00" not in text
+
+
+def test_what_the_chosen_kinds_leave_out_of_their_papers_stands_below(tmp_path: Path) -> None:
+    axes = crosses.read_axes(["method.select.kind=uniform,oort", "method.compress.kind=none,stc"])
+    found = tables.missing_of_papers(crosses.crossing("mnist", "flexcom", axes, [1], {}, tmp_path))
+    assert found[0] == "flexcom: the rule is a reconstruction from the paper's abstract."
+    assert [line.split(",")[0] for line in found[1:]] == [
+        "flexcom leaves out energy",
+        "oort leaves out over-commitment",
+        "stc leaves out compression downwards",
+    ]
+
+
+def test_a_pair_with_a_failed_run_has_no_mean_of_its_others() -> None:
+    found = filled({(0, 0): [0.5, 0.7], (0, 1): [0.5, 0.6, 0.7]}, "final_accuracy")
+    assert tables.told(found, "final_accuracy", (0, 0)) == ("—", "2 of 3 runs")
+    assert tables.told(found, "final_accuracy", (0, 1)) == ("60.00", "± 10.00")
+    np.testing.assert_allclose(found.middles("final_accuracy"), [[np.nan, 0.6], [np.nan, np.nan]])

@@ -1,0 +1,203 @@
+"""The comparison: one grid, one clock, and figures that can be checked by hand."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import heteroselect
+from heteroselect import HeteroSelectError, methods
+from heteroselect.cli import app
+from heteroselect.comparison.grid import clocked
+from heteroselect.parts.kinds import KINDS
+from heteroselect.runs.folder import read_rounds
+from heteroselect.settings.config import load
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
+
+SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.train.steps": 3, "target": 0.5}
+METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"
+
+
+def call(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def words(out: Path, *more: str) -> list[object]:
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    return ["compare", "mnist", "--methods", METHODS, "--seeds", "1,2", "--out", out, *sets, *more]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("grid") / "out"
+    found = call(*words(out))
+    assert found.exit_code == 0, found.output
+    assert "fedcg*" in found.output
+    assert "reconstruction" in found.output
+    return out
+
+
+def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> None:
+    content = json.loads((compared / "compare.json").read_text())
+    assert [(run["method"], run["seed"]) for run in content["runs"]] == [
+        (method, seed) for seed in (1, 2) for method in METHODS.split(",")
+    ]
+    with (compared / "compare.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert [row["model_sha256"] for row in table] == [run["model_sha256"] for run in content["runs"]]
+    assert [run["reconstruction"] for run in content["runs"][:4]] == [False, False, False, True]
+    assert "fedcg*" in (compared / "compare.md").read_text()
+    assert (compared / "report.html").is_file()
+    assert (compared / "figures" / "accuracy.pdf").is_file()
+
+
+def test_below_the_table_stands_what_is_left_out_and_what_is_shared(compared: Path) -> None:
+    page = (compared / "compare.md").read_text()
+    notes = json.loads((compared / "compare.json").read_text())["footnotes"]
+    assert all(f"{note}." in page for note in notes)
+    assert sum("heteroselect-as-run runs without data.variant = authors" in note for note in notes) == 1
+    assert sum(note.startswith("fedavg leaves out") for note in notes) == 1
+    assert not any(note.startswith(("stc", "heteroselect runs")) for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [("fedavg", True), ("heteroselect", True), ("stc", False), ("drive", False), ("fedpaq", False), ("dgc", True)],
+)
+def test_which_methods_send_float32(name: str, whole: bool) -> None:
+    assert methods.get(name).sends_float32 is whole
+    assert not replace(methods.get("fedavg"), name="mine", values=KINDS["values"]["float16"]()).sends_float32
+
+
+def test_the_horizon_is_an_option_and_part_of_the_command(tmp_path: Path) -> None:
+    sets = [word for key, value in SMALL.items() if key != "rounds" for word in ("--set", f"{key}={value}")]
+    found = call(
+        "compare",
+        "mnist",
+        "--methods",
+        "fedavg",
+        "--seeds",
+        1,
+        "--rounds",
+        2,
+        "--out",
+        tmp_path / "out",
+        *sets,
+        "--quiet",
+    )
+    assert found.exit_code == 0, found.output
+    content = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert "--rounds 2" in content["command"]
+    assert content["runs"][0]["rounds_run"] == 2
+
+
+def test_a_seed_shares_partition_links_and_devices(compared: Path) -> None:
+    """Also with the method that would deal the data as its authors did."""
+    links = {}
+    for method in METHODS.split(","):
+        config = (compared / method / "seed-1" / "config.toml").read_text()
+        assert 'variant = "disjoint"' in config
+        for line in read_rounds(compared / method / "seed-1"):
+            for client, mbps in zip(line["selected"], line["bandwidth_mbps"], strict=True):
+                assert links.setdefault((line["round"], client), mbps) == mbps
+
+
+def test_a_grid_is_gone_on_with_and_nothing_is_run_twice(compared: Path, tmp_path: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in compared.rglob("rounds.jsonl")}
+    victim = compared / "fedavg" / "seed-2"
+    kept = (victim / "summary.json").read_bytes()
+    (victim / "summary.json").unlink()  # as if it had been killed before its end
+    found = call(*words(compared))
+    assert found.exit_code == 0, found.output
+    assert found.output.count("was there") == 7
+    changed = [path for path, stamp in before.items() if path.stat().st_mtime_ns != stamp]
+    assert changed == [victim / "rounds.jsonl"]
+    assert json.loads(kept)["model_sha256"] == json.loads((victim / "summary.json").read_text())["model_sha256"]
+
+
+def test_a_comparison_is_added_to_and_none_of_it_is_taken_away(compared: Path) -> None:
+    before = {path: path.read_bytes() for path in compared.glob("compare.*")}
+    for fewer in (["--methods", "fedavg,fedavgm"], ["--seeds", "1"]):
+        found = call(*words(compared, *fewer))
+        assert isinstance(found.exception, HeteroSelectError)
+        assert "holds a comparison of fedavg, fedcg, heteroselect, heteroselect-as-run" in str(found.exception)
+        assert "with the seeds 1, 2; allowed are these and more" in str(found.exception)
+    assert before == {path: path.read_bytes() for path in compared.glob("compare.*")}
+    assert not (compared / "fedavgm").exists()
+
+
+def test_other_settings_in_the_same_folder_are_refused(compared: Path) -> None:
+    found = call(*words(compared, "--set", "rounds=5"))
+    assert isinstance(found.exception, HeteroSelectError)
+    assert "holds a run with other settings (rounds: " in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (["--methods", "fedavg,fedavg"], "each once"),
+        (["--methods", ","], "one or more names"),
+        (["--seeds", "1,1"], "each once"),
+        (["--seeds", "one"], "whole numbers with commas"),
+        (["--methods", "magic"], "no method 'magic'"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, change: list[str], sentence: str) -> None:
+    found = call("compare", "mnist", "--methods", "fedavg", "--out", tmp_path / "x", *change)
+    assert isinstance(found.exception, HeteroSelectError)
+    assert sentence in str(found.exception)
+    assert not (tmp_path / "x").exists()
+
+
+def test_nobody_elses_files_are_replaced_and_that_is_said_before_anything_is_played(tmp_path: Path) -> None:
+    no = "no report"
+    for name, words_ in (
+        ("config.toml", "holds a run"),
+        ("compare.md", no),
+        ("report.html", no),
+        ("compare.csv", no),
+        ("compare.tex", no),
+    ):
+        folder = tmp_path / f"for {name}"
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        found = call(*words(folder))
+        assert isinstance(found.exception, HeteroSelectError), name
+        assert words_ in str(found.exception)
+        assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_everything_is_charged_unless_somebody_asks_for_another_clock(compared: Path) -> None:
+    assert all('charge = "everything"' in path.read_text() for path in compared.rglob("config.toml"))
+    first = (compared / "compare.md").read_text().splitlines()[0]
+    assert "The clock (everything) counts downloads, real payloads, scoring and calibration" in first
+    assert json.loads((compared / "compare.json").read_text())["clocks"] == ["everything"]
+    assert "The clock (everything) counts" in (compared / "compare.tex").read_text().splitlines()[0]
+    assert "The clock (everything) counts" in (compared / "report.html").read_text()
+
+
+@pytest.mark.parametrize("asked", [["--charge", "paper"], ["--set", "world.charge=paper"]])
+def test_a_clock_is_asked_for_by_an_option_or_a_setting(compared: Path, asked: list[str]) -> None:
+    found = call(*words(compared, *asked))
+    assert "(world.charge: everything → paper); allowed is a new folder, or --charge everything" in str(found.exception)
+
+
+def test_one_clock_is_asked_for_once(tmp_path: Path) -> None:
+    assert clocked({}, None) == {"world.charge": "everything"}
+    assert clocked({"world.charge": "uplink"}, None) == {"world.charge": "uplink"}
+    found = call(*words(tmp_path / "x", "--charge", "paper", "--set", "world.charge=uplink"))
+    assert "--charge: world.charge is set too" in str(found.exception)
+    found = call(*words(tmp_path / "x", "--charge", "nothing"))
+    assert "world.charge: allowed is paper, uplink or everything, not 'nothing'" in str(found.exception)
+
+
+def test_presets_of_the_paper_say_in_their_first_line_that_they_have_its_clock() -> None:
+    folder = Path(heteroselect.__file__).parent / "presets"
+    for path in folder.glob("*.toml"):
+        charge = load(path.stem).config.world.charge
+        first = path.read_text(encoding="utf-8").splitlines()[0]
+        assert ("the paper's clock" in first) == (charge == "paper"), path.name

@@ -1,0 +1,231 @@
+"""What a study gave: verdicts beside a paper's figures, and claims that hold, are refuted, or cannot be told apart."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from heteroselect import HeteroSelectError
+from heteroselect.cli import app
+from heteroselect.comparison.over_seeds import tail
+from heteroselect.comparison.results import change, figures_of, judge, judged_again, merge, rounds_file, verdict
+from heteroselect.comparison.study import ClaimTable, checked, read
+from heteroselect.settings.schema import PaperRow
+
+STUDY = """
+preset = "mnist"
+seeds = [1, 2]
+[settings]
+clients = 8
+selected = 3
+rounds = 2
+method.train.steps = 2
+target = 0.1
+[[row]]
+method = "fedavg"
+paper = [{ source = "a table", rounds_to_target = 1 }]
+[[row]]
+name = "slow"
+method = "fedavg"
+settings = { "method.rate.start" = 1e-6 }
+[[claim]]
+text = "a rate of nearly zero learns less"
+better = "fedavg"
+than = "slow"
+figure = "peak_accuracy"
+"""
+
+
+def run(row: str, seed: int, **figures: float | None) -> dict:
+    empty = dict.fromkeys(("rounds_to_target", "seconds_to_target", "megabytes_to_target", "peak_accuracy"))
+    return {"row": row, "seed": seed, **empty, **figures}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [
+        ([4, 6], [5], "reproduced"),
+        ([4, 5], [5, 9], "reproduced"),
+        ([80], [84], "close"),
+        ([60], [83], "different"),
+        ([4, None], [4], "different"),
+    ],
+)
+def test_a_verdict_goes_by_the_spread_of_the_seeds(ours, theirs, word) -> None:
+    rows = [run("a", seed, rounds_to_target=value) for seed, value in enumerate(ours)]
+    assert verdict(rows, [PaperRow(rounds_to_target=value) for value in theirs])[0] == word
+
+
+def test_the_worst_figure_decides_and_each_is_named() -> None:
+    word, why = verdict(
+        [run("a", 1, rounds_to_target=83, peak_accuracy=0.71)], [PaperRow(rounds_to_target=83, peak_accuracy=0.7303)]
+    )
+    assert word == "different"
+    assert why == "rounds to target 83 (paper: 83); peak accuracy 71.00% (paper: 73.03%)."
+    assert verdict([run("a", 1)], []) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "figure", "word"),
+    [
+        ([0.91, 0.92, 0.93], [0.90, 0.91, 0.92], "peak_accuracy", "holds"),
+        ([0.90, 0.91, 0.92], [0.91, 0.92, 0.93], "peak_accuracy", "refuted"),
+        ([3, 4, 5], [5, 6, 7], "rounds_to_target", "holds"),
+        ([3, 9, 5], [5, 6, 7], "rounds_to_target", "inconclusive"),
+        ([0.9], [0.1], "peak_accuracy", "inconclusive"),  # one pair has no interval
+    ],
+)
+def test_a_claim_goes_by_paired_differences(mine, others, figure, word) -> None:
+    rows = [run(name, seed, **{figure: v}) for name, vs in (("a", mine), ("b", others)) for seed, v in enumerate(vs)]
+    found = judge("s", ClaimTable(text="a beats b", better="a", than="b", figure=figure), rows)
+    assert found is not None
+    assert found["verdict"] == word
+    assert found["seeds"] == len(mine)
+
+
+@pytest.mark.parametrize(
+    ("mine", "others", "word"),
+    [
+        ([5, 6, None, None, None], [9, 10, 9, 9, 9], "inconclusive"),  # sooner, where it arrives at all
+        ([5, 6, 5], [None, None, None], "holds"),
+        ([None, None], [7, 8], "refuted"),
+        ([None, None], [None, None], "inconclusive"),
+    ],
+)
+def test_a_seed_that_never_reaches_the_target_counts(mine, others, word) -> None:
+    pairs = (("a", mine), ("b", others))
+    rows = [run(name, seed, rounds_to_target=v) for name, values in pairs for seed, v in enumerate(values)]
+    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="rounds_to_target"), rows)
+    assert found is not None
+    assert found["verdict"] == word
+    assert found["reached"] == [sum(v is not None for v in values) for _, values in pairs]
+
+
+def test_costs_are_compared_by_their_ratio() -> None:
+    """A tenth with every seed, which differences (−9, −90, −900 s) would not tell apart from none: logarithms do."""
+    rows = [run("a", seed, seconds_to_target=10.0**seed) for seed in range(3)]
+    rows += [run("b", seed, seconds_to_target=10.0 ** (seed + 1) * (1 + 0.1 * (seed == 1))) for seed in range(3)]
+    claim = ClaimTable(text="t", better="a", than="b", figure="seconds_to_target")
+    found = judge("s", claim, rows)
+    assert found is not None
+    assert found["verdict"] == "holds"
+    assert found["change"] == pytest.approx(0.1 * 1.1 ** (-1 / 3))
+    assert found["interval"]["low"] < found["change"] < found["interval"]["high"] < 1
+    assert change(found) == f"0.10 [{found['interval']['low']:.2f}, {found['interval']['high']:.2f}] times the seconds"
+    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
+
+
+@pytest.mark.parametrize(
+    ("times", "word"), [(0.5, "holds"), (0.25, "inconclusive"), (0.1, "refuted"), (1.0, "holds"), (2.0, "holds")]
+)
+def test_a_cost_may_be_compared_with_a_part_of_the_other(times, word) -> None:
+    ratios = (0.22, 0.25, 0.28)
+    rows = [run("a", seed, seconds_to_target=100.0 * ratio) for seed, ratio in enumerate(ratios)]
+    rows += [run("b", seed, seconds_to_target=100.0) for seed in range(3)]
+    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="seconds_to_target", times=times), rows)
+    assert found is not None
+    assert found["verdict"] == word
+    assert found["change"] == pytest.approx((0.22 * 0.25 * 0.28) ** (1 / 3))  # of the whole cost
+    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
+
+
+def test_of_a_cost_that_is_unknown_no_part_is_known() -> None:
+    rows = [run("a", seed, rounds_to_target=5) for seed in range(3)]
+    rows += [run("b", seed, rounds_to_target=None) for seed in range(3)]
+    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="rounds_to_target", times=0.5), rows)
+    assert found is not None
+    assert found["verdict"] == "inconclusive"
+
+
+def test_accuracies_have_no_parts() -> None:
+    claim = {"text": "t", "better": "fedavg", "than": "fedavg", "times": 2}
+    with pytest.raises(HeteroSelectError, match="claim 1: times: allowed are figures to the target with it"):
+        checked({"row": [{"method": "fedavg"}], "claim": [claim]})
+
+
+def test_rows_without_a_seed_in_common_cannot_be_compared() -> None:
+    rows = [run("a", 1, peak_accuracy=0.9), run("b", 2, peak_accuracy=0.8)]
+    assert judge("s", ClaimTable(text="t", better="a", than="b", figure="peak_accuracy"), rows) is None
+
+
+def test_the_tail_is_the_mean_of_the_last_evaluations() -> None:
+    lines = [{"accuracy": a} for a in (*[0.1] * 20, None, 0.2, 0.4, None)]
+    assert tail(lines, 2) == pytest.approx(0.3)
+    assert tail(lines) == pytest.approx(0.18), "five of twenty-two"
+    assert tail(lines[15:]) == pytest.approx(0.4), "a quarter of seven, which is one"
+    assert tail([]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_pictures")
+def test_a_study_puts_its_rows_into_a_file_and_replaces_its_own(tmp_path: Path) -> None:
+    study, file = tmp_path / "small.toml", tmp_path / "results.json"
+    study.write_text(STUDY)
+    file.write_text(json.dumps({"runs": [{"study": "other", "row": "x", "seed": 1}], "claims": []}))
+    words = ["study", str(study), "--out", str(tmp_path / "runs" / "small"), "--results", str(file)]
+    for _ in range(2):
+        found = CliRunner().invoke(app, words)
+        assert found.exit_code == 0, found.output
+    content = json.loads(file.read_text())
+    assert [(row["study"], row["row"], row["seed"]) for row in content["runs"]] == [
+        ("other", "x", 1),
+        ("small", "fedavg", 1),
+        ("small", "slow", 1),
+        ("small", "fedavg", 2),
+        ("small", "slow", 2),
+    ]
+    first, slow = content["runs"][3], content["runs"][4]
+    assert first["verdict"] in ("reproduced", "close", "different")
+    assert first["paper"] == [{"source": "a table", "rounds_to_target": 1}]
+    assert slow["settings"]["method.rate.start"] == 1e-6
+    assert slow["settings"]["rounds"] == 2
+    assert slow["decides_by_clock"] == []
+    assert slow["seconds_to_target_by_clock"].keys() == {"paper", "uplink", "everything"}
+    (claim,) = content["claims"]
+    assert claim["change"] > 0.1
+    assert claim["text"] in found.output
+    assert claim["text"] in (tmp_path / "runs" / "small" / "small.md").read_text()
+    assert json.loads((tmp_path / "runs" / "small" / "small.json").read_text())["claims"] == [claim]
+
+
+def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "notes.json"
+    file.write_text("[1]")
+    with pytest.raises(HeteroSelectError, match="no file of results"):
+        merge(file, {"runs": [], "claims": []})
+    study = tmp_path / "small.toml"
+    study.write_text(STUDY)
+    refused = CliRunner().invoke(app, ["study", str(study), "--out", str(tmp_path / "out"), "--results", str(file)])
+    assert isinstance(refused.exception, HeteroSelectError)
+    assert not (tmp_path / "out").exists(), "refused before the first run"
+    assert file.read_text() == "[1]"
+
+
+def test_a_claim_about_a_row_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(STUDY.replace('than = "slow"', 'than = "fast"'))
+    with pytest.raises(HeteroSelectError, match="claim: allowed are the rows 'fedavg', 'slow', not 'fast'"):
+        read(path)
+
+
+def test_rounds_are_kept_beside_the_results_where_the_study_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text("keep_rounds = true\n" + STUDY.replace('name = "slow"', 'name = "very slow, or slower"'))
+    Path("s.toml").write_text(Path("s.toml").read_text().replace('than = "slow"', 'than = "very slow, or slower"'))
+    found = CliRunner().invoke(app, ["study", "s.toml", "--results", "kept/results.json", "--quiet"])
+    assert found.exit_code == 0, found.output
+    rows = json.loads(Path("kept/results.json").read_text())["runs"]
+    names = sorted(file.name for file in Path("kept/rounds/s").iterdir())
+    assert names == [f"{row}-{seed}.jsonl" for row in ("fedavg", "very-slow-or-slower") for seed in (1, 2)]
+    for row in rows:
+        assert row["provenance"]["threads"] >= 1
+        lines = [json.loads(line) for line in rounds_file(Path("kept/results.json"), row).read_text().splitlines()]
+        again = figures_of(lines, row["target"])
+        assert {key: row[key] for key in again} == again
+        summary = json.loads((Path("runs/s") / row["row"] / f"seed-{row['seed']}" / "summary.json").read_text())
+        assert {key: again[key] for key in again if key in summary} == {
+            key: summary[key] for key in again if key in summary
+        }

@@ -1,0 +1,116 @@
+"""OptRate (a reconstruction): a budget over rounds."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from heteroselect.core.cohort import Outcome
+from heteroselect.core.moment import Moment
+from heteroselect.parts.allocate.optrate import OptRate, continued, importance, level_out
+from parts.allocate.situations import allocate, here, links
+
+RANDOM = settings(max_examples=50, deadline=None, derandomize=True)
+
+
+def after(norms, thetas):
+    """The state after rounds with updates of these lengths and these densities."""
+    return {"norms": np.array(norms, float), "thetas": np.array(thetas, float)}
+
+
+def run(rule, norms):
+    """θ of every round, when the updates are of these lengths."""
+    state = {}
+    for t, norm in enumerate(norms, start=1):
+        theta = rule.theta(state, Moment(t, len(norms)))
+        state = rule.learn(state, Outcome(t, np.arange(2), theta, np.full(2, float(norm))))
+    return state["thetas"]
+
+
+def test_it_learns_the_mean_length_and_the_density_of_each_round():
+    rule = OptRate()
+    first = rule.learn({}, Outcome(1, np.array([3, 5]), 0.25, np.array([1.0, 4.0])))
+    assert {name: array.tolist() for name, array in first.items()} == {"norms": [2.5], "thetas": [0.25]}
+    second = rule.learn(first, Outcome(2, np.empty(0, np.int64), 0.5, np.empty(0)))
+    assert second["thetas"].tolist() == [0.25, 0.5]
+    assert np.isnan(second["norms"][1])  # nothing arrived
+    assert len(first["norms"]) == 1
+
+
+def test_late_rounds_matter_more():
+    rounds = np.arange(1, 101)
+    found = importance(rounds, 100, 8.0)
+    product = [np.prod(1 - 2 / (np.arange(t + 1, 101) + 8.0)) for t in rounds]
+    assert_allclose(found, product)
+    assert found[49] == pytest.approx(0.286, abs=5e-4)
+    assert found[49] == pytest.approx((58 / 108) ** 2, abs=3e-3)
+
+
+@given(st.lists(st.floats(-3, 3), min_size=1, max_size=8).map(np.array), st.floats(0, 10))
+@RANDOM
+def test_levelling_spends_the_total_within_bounds_and_in_order(offsets, total):
+    found = level_out(offsets, total, 0.05, 1.0)
+    assert ((found >= 0.05) & (found <= 1)).all()
+    assert found.sum() == pytest.approx(np.clip(total, 0.05 * len(offsets), len(offsets)), abs=1e-9)
+    assert (np.diff(found[np.argsort(offsets)]) >= -1e-12).all()
+
+
+def test_levelling_is_the_optimum_of_exponential_losses():
+    # a = (1, 2, 4), c = 5, a mean of 0.2
+    found = level_out(np.log([1, 2, 4]) / 5, 0.6, 0.0, 1.0)
+    assert_allclose(found, [0.0614, 0.2, 0.3386], atol=5e-5)
+
+
+def test_a_constant_length_gives_a_constant_rate():
+    assert_allclose(run(OptRate(), np.full(20, 3.0)), 0.2)
+    assert OptRate().theta({}, Moment(1, 20)) == pytest.approx(0.2)
+
+
+def test_the_same_for_all_clients():
+    allocation = allocate(OptRate(average=0.3), [0.1, 0.9, 0.5], here(links([1e6] * 3), Moment(1, 20)))
+    assert_allclose(allocation.densities, 0.3)
+    assert allocation.theta == pytest.approx(0.3)
+    assert not allocation.warmup
+
+
+def test_an_exponential_is_continued():
+    assert_allclose(continued(np.array([5.0, 4.0, 3.0]), np.array([4, 5]), 0.0), [2, 1])
+    assert_allclose(continued(np.array([5.0, math.nan, 3.0]), np.array([4, 5]), 0.0), [2, 1])
+    assert_allclose(continued(np.array([5.0]), np.array([4, 5]), 0.0), 5)
+    assert_allclose(continued(np.array([math.nan]), np.array([4, 5]), 0.0), 0)
+    # around round 2: a slope of −2 over the two rounds² of the points, and as many of caution
+    assert_allclose(continued(np.array([5.0, 4.0, 3.0]), np.array([4, 5]), 2.0), [3, 2.5])
+
+
+def test_where_updates_shrink_the_first_rounds_send_more():
+    # known exactly, lengths e^{−t/10} make θ fall by 2/10/5 a round
+    found = run(OptRate(caution=0.0), np.exp(-np.arange(1, 11) / 10))
+    assert_allclose(np.diff(found[2:]), -0.04, atol=1e-9)
+    assert found.sum() == pytest.approx(2)
+
+
+def test_where_late_rounds_matter_more_they_send_more():
+    found = run(OptRate(importance="late"), np.ones(30))
+    assert (np.diff(found) >= -1e-12).all()
+    assert found[-1] > found[0] + 0.1
+    assert found.sum() == pytest.approx(6)
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=15), st.sampled_from(["constant", "late"]), st.floats(0.01, 1))
+@RANDOM
+def test_the_budget_is_never_exceeded(norms, kind, average):
+    found = run(OptRate(average=average, importance=kind, caution=1.0), np.array(norms))
+    assert ((found >= 0.005) & (found <= 1)).all()
+    assert found.sum() <= average * len(norms) + 1e-9
+
+
+def test_nothing_learnt_or_nothing_left_sends_the_minimum_and_never_nothing():
+    assert OptRate().theta(after([3.0, 0.0], [0.2, 0.2]), Moment(3, 10)) == 0.005
+    assert OptRate().theta(after([3.0, 3.0], [1.0, 1.0]), Moment(3, 10)) == pytest.approx(0.005)
+
+
+def test_a_run_that_goes_on_past_its_horizon_sends_the_minimum():
+    assert OptRate().theta(after([3.0] * 10, [0.2] * 10), Moment(11, 10)) == pytest.approx(0.005)

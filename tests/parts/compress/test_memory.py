@@ -1,0 +1,158 @@
+"""Memories by hand: β^j is left of what waits j times (eq. 9); EF21; DGC's pair."""
+
+import numpy as np
+import pytest
+
+from heteroselect.core.update import Update, Values
+from heteroselect.parts.compress.memory import EF21, ErrorMemory, MomentumMemory, NoMemory
+from heteroselect.parts.compress.topk import top_positions
+
+V = np.array([4, -3, 2, -1], np.float32)
+
+
+def largest(v: Values, kept: int = 1) -> Update:
+    return Update.keep(v, top_positions(np.abs(v), kept))
+
+
+@pytest.mark.parametrize(("theta", "beta"), [(1.0, 0.85), (0.28, 0.9364), (0.2, 0.946), (0.12, 0.9556), (0.0, 0.97)])
+def test_beta_follows_the_budget(theta: float, beta: float) -> None:
+    assert ErrorMemory().beta(theta) == pytest.approx(beta, abs=1e-12)
+
+
+def test_beta_between_other_bounds() -> None:
+    assert ErrorMemory(minimum=0.5, maximum=0.9).beta(0.25) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("theta", [0.12, 1.0])
+def test_static_beta_ignores_the_budget(theta: float) -> None:
+    assert ErrorMemory(decay="static").beta(theta) == 0.9
+    assert ErrorMemory(decay="static", static=1.0).beta(theta) == 1.0
+
+
+def rest(memory: ErrorMemory, v: Values, sent: Update | None, beta: float) -> Values:
+    """What is left of v, by itself."""
+    return memory.settle(memory.offer(v, {})[1], sent, beta)["residual"]
+
+
+def test_without_memory_the_update_goes_in_as_it_is() -> None:
+    assert ErrorMemory().offer(V, {})[0].tolist() == V.tolist()
+
+
+def test_memory_is_added_to_the_next_update() -> None:
+    kept = {"residual": np.array([1, 1, 0, 0], np.float32)}
+    assert ErrorMemory().offer(V, kept)[0].tolist() == [5, -2, 2, -1]
+
+
+def test_the_rest_stays_and_the_sent_does_not() -> None:
+    assert rest(ErrorMemory(), V, largest(V, 2), beta=0.5).tolist() == [0, 0, 1, -0.5]
+    assert V.tolist() == [4, -3, 2, -1], "the vector that went into the compressor is left alone"
+
+
+def test_what_did_not_arrive_stays_whole() -> None:
+    assert rest(ErrorMemory(), V, None, beta=0.5).tolist() == V.tolist()
+
+
+def test_what_the_values_lost_on_the_way_stays_too() -> None:
+    rounded = Update(4, np.array([0]), np.array([3.5], np.float32))
+    assert rest(ErrorMemory(), V, rounded, beta=1.0).tolist() == [0.5, -3, 2, -1]
+
+
+@pytest.mark.parametrize("lost", [(), (3, 4, 11)])
+def test_at_beta_one_sent_and_memory_make_the_whole(lost: tuple[int, ...]) -> None:
+    """Also where some uploads never arrive."""
+    rng = np.random.default_rng(3)
+    part, kept, arrived = ErrorMemory(), {}, np.zeros(50)
+    deltas = rng.standard_normal((20, 50)).astype(np.float32)
+    for turn, delta in enumerate(deltas):
+        v, offered = part.offer(delta, kept)
+        update = largest(v, 7)
+        kept = part.settle(offered, None if turn in lost else update, 1.0)
+        if turn not in lost:
+            assert (update.dense() + kept["residual"]).tolist() == v.tolist()
+            arrived += update.dense()
+    assert np.allclose(arrived + kept["residual"], deltas.sum(0, dtype=np.float64), atol=1e-5)
+
+
+def test_a_waiting_coordinate_leaks_to_beta_to_the_j() -> None:
+    part, beta, kept = ErrorMemory(), 0.94, {}
+    for participation in range(1, 6):
+        # the first coordinate is always larger, so the second never goes
+        delta = np.array([100, 1 if participation == 1 else 0], np.float32)
+        v, offered = part.offer(delta, kept)
+        kept = part.settle(offered, largest(v), beta)
+        assert kept["residual"][1] == pytest.approx(beta**participation, rel=1e-6)
+    assert kept["residual"][0] == 0
+    assert kept["residual"][1] == pytest.approx(0.734, abs=1e-3)
+
+
+def test_no_memory_keeps_nothing() -> None:
+    v, offered = NoMemory().offer(V, {"residual": V})
+    assert v is V
+    assert NoMemory().settle(offered, largest(V), 1.0) == NoMemory().settle(offered, None, 1.0) == {}
+
+
+# EF21: both sides hold the same estimate.
+
+
+def test_ef21_sends_the_change_and_both_sides_add_it() -> None:
+    part = EF21()
+    v, offered = part.offer(V, {})
+    assert v.tolist() == V.tolist(), "at first the estimate is zero"
+    kept = part.settle(offered, largest(v), 1.0)
+    assert kept["reference"].tolist() == [4, 0, 0, 0]
+    v, offered = part.offer(V, kept)
+    assert v.tolist() == [0, -3, 2, -1]
+    assert part.settle(offered, None, 1.0)["reference"].tolist() == [4, 0, 0, 0], "the server did not get it either"
+    assert part.settle(offered, largest(v), 1.0)["reference"].tolist() == [4, -3, 0, 0]
+
+
+def test_ef21_of_something_constant_shrinks_by_the_contraction() -> None:
+    """‖g − Δ‖² falls by at least 1 − κ/N a time."""
+    delta = np.random.default_rng(0).standard_normal(40).astype(np.float32)
+    part, kept, gap = EF21(), {}, float(delta @ delta)
+    for _ in range(6):
+        v, offered = part.offer(delta, kept)
+        kept = part.settle(offered, largest(v, 4), 1.0)
+        left = float(((kept["reference"] - delta) ** 2).sum())
+        assert left <= (1 - 4 / 40) * gap + 1e-6
+        gap = left
+
+
+def test_ef21_without_compression_is_exact() -> None:
+    part, kept = EF21(), {}
+    for delta in (V, -V, 2 * V):
+        v, offered = part.offer(delta, kept)
+        kept = part.settle(offered, largest(v, 4), 1.0)
+        assert kept["reference"].tolist() == delta.tolist()
+
+
+# Deep gradient compression's pair.
+
+
+def test_dgc_by_hand() -> None:
+    """m = .9, g = (1, .1) twice, κ = 1: the momentum of what was sent is masked."""
+    part, g = MomentumMemory(0.9), np.array([1, 0.1], np.float32)
+    v, offered = part.offer(g, {})
+    kept = part.settle(offered, largest(v), 1.0)
+    assert kept["velocity"] == pytest.approx([0, 0.1])
+    assert kept["residual"] == pytest.approx([0, 0.1])
+    v, offered = part.offer(g, kept)
+    assert offered["velocity"] == pytest.approx([1, 0.19])
+    assert v == pytest.approx([1, 0.29])
+    sent = largest(v)
+    assert (sent.positions.tolist(), sent.values.tolist()) == ([0], [1])
+    lost = part.settle(offered, None, 1.0)
+    assert lost["residual"] == pytest.approx([1, 0.29])
+    assert lost["velocity"] == pytest.approx([1, 0.19])
+
+
+def test_dgc_without_momentum_is_an_error_memory() -> None:
+    rng = np.random.default_rng(5)
+    pair, plain, kept, other = MomentumMemory(0.0), ErrorMemory(), {}, {}
+    for _ in range(5):
+        delta = rng.standard_normal(30).astype(np.float32)
+        v, offered = pair.offer(delta, kept)
+        w, also = plain.offer(delta, other)
+        assert v.tolist() == w.tolist()
+        kept, other = pair.settle(offered, largest(v, 3), 1.0), plain.settle(also, largest(w, 3), 1.0)
+    assert kept["residual"].tolist() == other["residual"].tolist()
