@@ -81,7 +81,7 @@ def _played(preset: str) -> Cohort:
             return super().compress(v, density, scene)
 
     rate = SharedRate(0.2, decay=0.0)  # of lean in its first round, however few rounds are played
-    method = replace(get("lean"), name="watched", rate=rate, allocate=All(), compress=Watched())
+    method = replace(get("lean"), name="watched", lr=rate, allocate=All(), compress=Watched())
     heteroselect.run(preset, method=method, rounds=1, threads=1)
     return Cohort(preset, np.stack(seen), ends)
 

@@ -33,8 +33,8 @@ from heteroselect import HeteroSelectError
 
 RESULTS = Path(__file__).parent / "results"
 COMPARED = ("model_sha256", "total_seconds", "bytes_up", "bytes_down", "bytes_scoring", "rounds_run", "rounds_sha256")
-SMALL = {"clients": 20, "selected": 4, "rounds": 24, "method.train.steps": 3, "method.train.batch": 8}
-STEPS = {"rounds": 40, "method.wait.size": 2}
+SMALL = {"clients": 20, "selected": 4, "rounds": 24, "method.solver.steps": 3, "method.solver.batch": 8}
+STEPS = {"rounds": 40, "method.async_mode.size": 2}
 KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "rounds": ("heteroselect", {"simulate.checkpoint_rounds": 1}),
     "rounds, store on disk": ("heteroselect", {"simulate.checkpoint_rounds": 3, "simulate.store": "disk"}),
@@ -42,7 +42,12 @@ KINDS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "steps": ("fedbuff", {**STEPS, "simulate.checkpoint_rounds": 1}),
     "steps, with memories": (
         "fedbuff",
-        {**STEPS, "method.compress.kind": "stc", "method.memory.kind": "error", "simulate.checkpoint_rounds": 3},
+        {
+            **STEPS,
+            "method.compress.kind": "stc",
+            "method.error_feedback.kind": "error",
+            "simulate.checkpoint_rounds": 3,
+        },
     ),
 }
 DONE, SAID, RAISED = 0, 3, 4

@@ -36,7 +36,7 @@ from heteroselect.parts.aggregate import Mean
 from heteroselect.parts.compress import Curvature
 from heteroselect.parts.compress.wire import decode
 from heteroselect.parts.score import Informativeness
-from heteroselect.parts.select import Situation, Softmax
+from heteroselect.parts.select import SelectionContext, Softmax
 from heteroselect.parts.train import SGD
 from heteroselect.round.round import play_round
 from heteroselect.runs import experiment as experiments
@@ -84,7 +84,7 @@ def round_against_bare_loop(threads: int, repeats: int) -> list[Row]:
     server, ids = whole.server(), list(range(2 * threads))
     workers = Pool(whole.module, threads=threads)
     engine = Simulator(workers, whole.clients(), whole.task, whole.method)
-    solver, clients = whole.method.train, whole.clients()
+    solver, clients = whole.method.solver, whole.clients()
     assert isinstance(solver, SGD)
 
     def bare(client: int) -> None:
@@ -173,7 +173,7 @@ def beside_training(whole: experiments.Experiment, share_of: float) -> list[Row]
             upload, pending = client.send(learnt, model, batches, whole.task, method, kept)  # noqa: B023
             update = decode(upload.payload, model.layout.size)
             Mean().aggregate([update], np.ones(1), model.layout.size)
-            kept = pending.settle(method, True)
+            kept = pending.commit(method, True)
 
         found.append(seconds(once))
     best = min(found)
@@ -199,7 +199,7 @@ def peak_memory() -> list[Row]:
 
 
 def _memory(store: str) -> Row:
-    changes = {"method.train.steps": 1, "method.score.batches": 1, "stop_after": 24, "simulate.store": store}
+    changes = {"method.solver.steps": 1, "method.score.batches": 1, "stop_after": 24, "simulate.store": store}
     changes |= {"evaluate_every": 100}
     whole = cifar(changes)
     from tempfile import TemporaryDirectory
@@ -247,8 +247,8 @@ def _growth(clients: int) -> Row:
         "evaluate_every": 60,
         "method.score.mode": "stale",
         "method.score.sketch": 4096,
-        "method.train.steps": 10,
-        "method.train.batch": 5,
+        "method.solver.steps": 10,
+        "method.solver.batch": 5,
         "method.compress.kind": "topk",
     }
     stamps: list[float] = []
@@ -280,7 +280,7 @@ def million() -> list[Row]:
     score, select, moment = Informativeness(mode="stale"), Softmax(), Moment(51, 100)
 
     def once() -> None:
-        here = Situation(moment, np.arange(clients), population, size=10, rng=np.random.default_rng(1))
+        here = SelectionContext(moment, np.arange(clients), population, size=10, rng=np.random.default_rng(1))
         select.select(score.score(here).total, here)
 
     taken = min(seconds(once) for _ in range(3))

@@ -34,7 +34,7 @@ def main(rounds: int) -> heteroselect.Result:
     series = np.sin(time / 9) + 0.5 * np.sin(time / 31) + 0.1 * rng.normal(size=len(time))
     observatories = [windows(part) for part in np.array_split(series[:5_000], 50)]
     return heteroselect.run(
-        {"selected": 5, "rounds": rounds, "target": 0.9, "method": {"rate": {"start": 0.1}}},
+        {"selected": 5, "rounds": rounds, "target": 0.9, "method": {"lr": {"start": 0.1}}},
         model=forecaster,
         data=observatories,
         test=windows(series[5_000:]),

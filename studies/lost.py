@@ -14,9 +14,10 @@ rounds, comes down with the model, and a client takes it in small parts beside i
 the first one. So each of its gradients is taken where the others are about to be (the idea of Xu, Wang, Wang, Yao,
 "FedCM: Federated learning with client-level momentum", 2021); what it sends is its own part alone.
 
-    heteroselect run cifar10-lean --set method.server.kind=studies/lost.py:Denoised
-    heteroselect run cifar10-lean --set method.train.centre=true --set method.server.kind=studies/lost.py:Centred
-    heteroselect run cifar10-lean --set method.train.kind=studies/lost.py:Gradual
+    heteroselect run cifar10-lean --set method.server_optimizer.kind=studies/lost.py:Denoised
+    heteroselect run cifar10-lean --set method.solver.centre=true \\
+        --set method.server_optimizer.kind=studies/lost.py:Centred
+    heteroselect run cifar10-lean --set method.solver.kind=studies/lost.py:Gradual
 """
 
 from collections.abc import Iterator
@@ -31,11 +32,11 @@ from scipy.optimize import brentq
 
 from heteroselect.core.messages import Order
 from heteroselect.core.part import setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values
 from heteroselect.parts.aggregate import LookAhead
 from heteroselect.parts.train import SGD
-from heteroselect.parts.train.solver import Job, Trainable, Trained, Turn
+from heteroselect.parts.train.solver import Job, ServerContext, Trainable, Trained
 
 SHAPES = ((64, 27), (192, 576), (384, 1728), (256, 3456), (256, 2304), (512, 1024), (10, 512))
 KEPT = ("total", "clean", "momentum")
@@ -50,7 +51,7 @@ class Denoised:
     momentum: float = setting(0.8, "λ, as of look-ahead", ge=0, lt=1)
     keep: float = setting(0.97, "ρ: what is left each round of the sum that is denoised", ge=0, le=1)
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         keep, ahead = np.float32(self.keep), np.float32(self.momentum)
         before: dict[str, Values] = {name: state.get(name, np.zeros_like(aggregate)) for name in KEPT}
         total = keep * before["total"] + aggregate
@@ -59,18 +60,18 @@ class Denoised:
         momentum = ahead * before["momentum"] + change
         return {"total": total, "clean": clean, "momentum": momentum}, change + ahead * momentum
 
-    def shown(self, state: Kept, model: Values) -> Values:
+    def shown(self, state: PartState, model: Values) -> Values:
         momentum: Values = state.get("momentum", np.zeros_like(model))
         return model - np.float32(self.momentum) * momentum
 
 
 @dataclass(frozen=True)
 class Centred(LookAhead):
-    """FedACG's server with a mean whose units are centred, for clients whose gradients are (`method.train.centre`)."""
+    """FedACG's server with a mean whose units are centred, for clients whose gradients are (`method.solver.centre`)."""
 
     kind: ClassVar[str] = ""
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         mean = aggregate.copy()
         for start, rows, columns in layers():
             matrix = mean[start : start + rows * columns].reshape(rows, columns)
@@ -101,13 +102,13 @@ class Gradual(SGD):
         model.vector.add_(ahead)
         return trained
 
-    def shared(self, state: Kept) -> Kept:
+    def shared(self, state: PartState) -> PartState:
         return dict(state)
 
-    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
+    def update_state(self, state: PartState, shared: PartState, sent: Update, order: Order) -> PartState:
         return {}
 
-    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
+    def follow(self, state: PartState, aggregate: Values, turn: ServerContext) -> tuple[PartState, Values | None]:
         """M ← λM + Δ̄, as the server's."""
         before = state.get("momentum", np.zeros_like(aggregate))
         return {"momentum": np.float32(self.ahead) * before + aggregate}, None

@@ -40,11 +40,11 @@ def main() -> None:
 
 def measured(run: Path, states: Path) -> list[dict[str, Any]]:
     """Of each state the round and the accuracies of its three points."""
-    here = prepare(load(run / "config.toml"))
-    ahead = here.method.server.rate * here.method.server.momentum  # type: ignore[attr-defined]  # of look-ahead
+    context = prepare(load(run / "config.toml"))
+    ahead = context.method.server_optimizer.rate * context.method.server_optimizer.momentum  # type: ignore[attr-defined]  # of look-ahead
     rows = []
-    with Pool(here.module, threads=2) as pool:
-        metric = evaluator(here, pool)
+    with Pool(context.module, threads=2) as pool:
+        metric = evaluator(context, pool)
         for path in sorted(states.glob("server-*.safetensors")):
             found = points(load_file(path), ahead)
             accuracies = {name: metric.evaluate(Weights(torch.from_numpy(one), {})) for name, one in found.items()}

@@ -115,12 +115,12 @@ def settings(case: Case, work: Path, rounds: int) -> Loaded:
     table.write_text("\n".join(["up_mbps,down_mbps", *rows]) + "\n")
     changes: dict[str, Any] = {"clients": CLIENTS, "selected": COHORT, "rounds": rounds, "seed": SEED}
     changes |= {"world.links": "table", "world.table": str(table), "world.charge": "everything"}
-    changes |= {"world.step_seconds_min": 0.0, "world.step_seconds_max": 0.0, "method.train.steps": 5}
+    changes |= {"world.step_seconds_min": 0.0, "world.step_seconds_max": 0.0, "method.solver.steps": 5}
     if case.features:
         rng, data, count = np.random.default_rng(SEED), work / "data.npz", 30 * CLIENTS
         inputs = rng.normal(size=(count, case.features)).astype(np.float32)
         np.savez(data, x=inputs, y=np.arange(count) % 10)
-        changes |= {"data.name": str(data), "data.partition": "iid", "method.rate.start": 1e-4}
+        changes |= {"data.name": str(data), "data.partition": "iid", "method.lr.start": 1e-4}
     return load("mnist", method="fedavg", changes=changes)
 
 

@@ -36,11 +36,11 @@ from heteroselect.parts.allocate.density import proportional
 from heteroselect.parts.allocate.waterfill import waterfill
 from heteroselect.parts.compress import Update
 from heteroselect.parts.score import Scores
-from heteroselect.parts.select import Cohort, Situation, Softmax, Uniform
+from heteroselect.parts.select import Cohort, SelectionContext, Softmax, Uniform
 from heteroselect.round.client import Pending
 from heteroselect.round.method import Weigher
 from heteroselect.round.round import observe_and_score, select_and_allocate
-from heteroselect.round.stages import Plan, Round, Seen
+from heteroselect.round.stages import Observation, Plan, RoundContext
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import Engine, play, simulated
@@ -216,7 +216,7 @@ class Look:
             return
         one, simulator = self.experiment, self.simulator
         moment, server = Moment(round, one.config.rounds), self.progress.server
-        this = Round(moment, server, one.method, simulator, one.environment, one.streams, one.config.selected)
+        this = RoundContext(moment, server, one.method, simulator, one.environment, one.streams, one.config.selected)
         seen = observe_and_score(this)
         plan = select_and_allocate(this, seen)
         gradients = full_gradients(simulator, server.weights, seen.scores.ids)
@@ -264,7 +264,7 @@ def trained(simulator: Simulator, weights: Weights, orders: Sequence[Order]) -> 
         _, pending = client.train(order, model, simulator.task, simulator.method, state)
         assert isinstance(pending, Pending)
         v = pending.offered["residual"].astype(np.float64)
-        memory = state.get("memory", {}).get("residual", np.zeros(1))
+        memory = state.get("error_feedback", {}).get("residual", np.zeros(1))
         return Offer(v - memory, v, pending.sent)
 
     return simulator.pool.map(weights, one, orders)
@@ -308,13 +308,13 @@ def compression(plan: Plan, offers: Sequence[Offer]) -> Measured:
     return {f"compression.{name}": value for name, value in zip(names, found, strict=True)}
 
 
-def aggregation(this: Round, seen: Seen, pi: Reals, gradients: Matrix, draws: int) -> Measured:
+def aggregation(this: RoundContext, seen: Observation, pi: Reals, gradients: Matrix, draws: int) -> Measured:
     """How well the gradients of the selected, weighed in several ways, estimate that of all."""
     method, scores, population, clients = this.method, seen.scores, seen.population, len(gradients)
     rng = this.streams.numpy("study of the theory", round=this.number)
-    here = Situation(this.moment, scores.ids, population.only(scores.ids), size=this.selected, rng=rng)
-    drawn = [method.select.select(scores.total, here) for _ in range(draws)]
-    evenly = [Uniform().select(scores.total, here) for _ in range(draws)]
+    context = SelectionContext(this.moment, scores.ids, population.only(scores.ids), size=this.selected, rng=rng)
+    drawn = [method.select.select(scores.total, context) for _ in range(draws)]
+    evenly = [Uniform().select(scores.total, context) for _ in range(draws)]
 
     def rows(cohorts: Sequence[Cohort], rule: Weigher) -> Matrix:
         return weight_rows(cohorts, clients, lambda c: rule.weights(scores.total[c.ids], c, population))

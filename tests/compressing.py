@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.part import setting
 from heteroselect.core.update import Update, Values
-from heteroselect.parts.compress import Kept, Scene
+from heteroselect.parts.compress import CompressContext, PartState
 from heteroselect.parts.compress.codecs import Head
 from heteroselect.parts.compress.codecs.bits import pack, packed_size, unpack
 from heteroselect.parts.compress.codecs.float import BFLOAT16, FLOAT16
@@ -24,10 +24,10 @@ def unlooked() -> Tensor:
     raise AssertionError("no loss was to be asked for")
 
 
-def scene(*sizes: int, seed: int = 0) -> Scene:
+def scene(*sizes: int, seed: int = 0) -> CompressContext:
     """Layers of these sizes, and randomness."""
     model = FlatModel(nn.Sequential(*(nn.Linear(size, 1, bias=False) for size in sizes)))
-    return Scene(model, unlooked, 0.0, False, np.random.default_rng(seed), torch.Generator())
+    return CompressContext(model, unlooked, 0.0, False, np.random.default_rng(seed), torch.Generator())
 
 
 class Bowl(nn.Module):
@@ -38,7 +38,7 @@ class Bowl(nn.Module):
         self.w = nn.Parameter(torch.ones(size))
 
 
-def bowls(*sizes: int, seed: int = 0, state: Kept | None = None) -> Scene:
+def bowls(*sizes: int, seed: int = 0, state: PartState | None = None) -> CompressContext:
     """The same with a loss that can be probed: aᵢ = (i + 1)/100."""
     model = FlatModel(nn.Sequential(*(Bowl(size) for size in sizes)))
     a = torch.arange(1.0, sum(sizes) + 1) / 100
@@ -47,7 +47,7 @@ def bowls(*sizes: int, seed: int = 0, state: Kept | None = None) -> Scene:
         return 0.5 * (a * torch.cat([view.flatten() for view in model.views]) ** 2).sum()
 
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
-    return Scene(model, loss, 0.25, False, rng, generator, state or {})
+    return CompressContext(model, loss, 0.25, False, rng, generator, state or {})
 
 
 def array(*values: float) -> np.ndarray:
@@ -166,7 +166,7 @@ class Codebook:
 
     bits: int = setting(2, "bits of a code", ge=1, le=7)
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         positions = top_positions(np.abs(v), kept_count(density, v.size))
         count = 1 << self.bits
         levels = np.quantile(v[positions], (np.arange(count) + 0.5) / count).astype(np.float32)

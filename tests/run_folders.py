@@ -36,7 +36,7 @@ def line(t: int, *, seed: int, accuracy: float | None, **changes: Any) -> dict[s
 
 POINTS = {
     **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
-    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+    **{"method.solver.steps": 2, "simulate.checkpoint_rounds": 1},
 }
 """Settings of a run on a few points of a file, which takes tenths of a second."""
 

@@ -82,20 +82,31 @@ def test_heteroselect2_is_what_its_page_says():
     """Every number of the equations is the method's own."""
     page = " ".join((ROOT / "docs" / "beyond.md").read_text(encoding="utf-8").split())
     method = methods.get("heteroselect2")
-    select, rate, train, final = method.select, method.rate, method.train, method.rate.final
+    select, rate, train, final = method.select, method.lr, method.solver, method.lr.final
+    server = method.server_optimizer
     for said in (
-        f"H = {train.steps}, η₀ = {rate.start}, λ = {method.server.momentum}, and the weight decay is {train.decay}.",
+        f"H = {train.steps}, η₀ = {rate.start}, λ = {server.momentum}, and the weight decay is {train.decay}.",
         f"π_k = clip(c·s_k, {select.floor}·m/K, 1) with Σπ_k = m",
         f"η_t = η₀({final} + {1 - final}·(1 + cos(π(t − 1)/T))/2)",
         f"D is the shortest deadline for which their mean is {method.allocate.average}:",
         f"a_k ∝ 1/({method.weigh.spread:g} + V(θ_k))",
     ):
         assert said in page, said
-    kinds = [part.kind for part in (select, method.allocate, method.work, method.compress, method.weigh, method.server)]
+    kinds = [
+        part.kind
+        for part in (
+            select,
+            method.allocate,
+            method.local_steps,
+            method.compress,
+            method.weigh,
+            method.server_optimizer,
+        )
+    ]
     assert kinds == ["balanced", "deadline", "device", "ternary", "variance", "look-ahead"]
     assert (select.speed, select.norm, select.age, train.momentum, rate.horizon) == (1, 0, 0, 0, None)
     assert method.compress.spread == "energy"
-    assert (method.average.kind, method.down.kind, method.score.kind) == ("exponential", "model", "none")
+    assert (method.model_average.kind, method.downlink.kind, method.score.kind) == ("exponential", "model", "none")
 
 
 def test_every_link_of_the_docs_leads_somewhere():
@@ -150,7 +161,7 @@ def test_the_page_of_settings_is_whole():
     """Every setting, as `make docs` writes them, and every field of a run folder's files."""
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert settings_page(list(describe())) in page
-    result = heteroselect.run("mnist", settings={"stop_after": 1, "method.train.steps": 1})
+    result = heteroselect.run("mnist", settings={"stop_after": 1, "method.solver.steps": 1})
     for field in (*result.summary, *result.rounds[0]):
         assert f"`{field}`" in page, field
 

@@ -13,7 +13,7 @@ from heteroselect.settings import own
 pytestmark = pytest.mark.slow  # whole runs
 
 PAGE = Path(__file__).parents[1] / "docs" / "extend.md"
-SMALL = {"clients": 8, "selected": 4, "rounds": 3, "method.train.steps": 5}
+SMALL = {"clients": 8, "selected": 4, "rounds": 3, "method.solver.steps": 5}
 
 
 def blocks(name: str) -> list[str]:
@@ -55,15 +55,15 @@ def test_the_selector_takes_ten_lines_and_the_solver_twenty_five(mine: Path) -> 
     [
         ("select", "Seldom"),
         ("score", "Restless"),
-        ("rate", "Stairs"),
-        ("work", "SlowHalf"),
-        ("memory", "HalfLife"),
+        ("lr", "Stairs"),
+        ("local_steps", "SlowHalf"),
+        ("error_feedback", "HalfLife"),
         ("compress", "Largest"),
         ("weigh", "ByRarity"),
         ("aggregate", "Clipped"),
-        ("server", "Patient"),
-        ("down", "Halves"),
-        ("average", "Pairs"),
+        ("server_optimizer", "Patient"),
+        ("downlink", "Halves"),
+        ("model_average", "Pairs"),
     ],
 )
 def test_each_part_runs_in_heteroselect(mine: Path, usual: str, role: str, name: str) -> None:
@@ -87,18 +87,18 @@ def test_the_allocator_follows_the_links(mine: Path) -> None:
 
 
 def test_the_solver_learns_and_its_second_pass_costs_time(mine: Path) -> None:
-    usual = {"method.train.steps": 20, "rounds": 6, "method.rate.start": 0.1}
+    usual = {"method.solver.steps": 20, "rounds": 6, "method.lr.start": 0.1}
     plain = heteroselect.run("mnist", method="fedavg", settings={**SMALL, **usual})
-    found = heteroselect.run("mnist", method="fedavg", settings={**SMALL, **usual, "method.train.kind": f"{mine}:SAM"})
+    found = heteroselect.run("mnist", method="fedavg", settings={**SMALL, **usual, "method.solver.kind": f"{mine}:SAM"})
     assert found.final_accuracy > 0.6
     assert 1.5 < found.rounds[0]["seconds"] / plain.rounds[0]["seconds"] < 2
 
 
 def test_a_client_keeps_what_its_solver_settles(mine: Path, tmp_path: Path) -> None:
     """From the second round of a client on the share counts; a run that was interrupted continues to the same bits."""
-    kind = {"method.train.kind": f"{mine}:HeadStart", "selected": 8, "rounds": 2, "simulate.checkpoint_rounds": 1}
+    kind = {"method.solver.kind": f"{mine}:HeadStart", "selected": 8, "rounds": 2, "simulate.checkpoint_rounds": 1}
     one, two = (heteroselect.run("mnist", method="fedavg", settings={**SMALL, **kind, "rounds": n}) for n in (1, 2))
-    none = {**SMALL, **kind, "method.train.share": 0}
+    none = {**SMALL, **kind, "method.solver.share": 0}
     first, second = (heteroselect.run("mnist", method="fedavg", settings={**none, "rounds": n}) for n in (1, 2))
     assert one.model_sha256 == first.model_sha256
     assert two.model_sha256 != second.model_sha256
@@ -108,7 +108,7 @@ def test_a_client_keeps_what_its_solver_settles(mine: Path, tmp_path: Path) -> N
 
     with pytest.raises(heteroselect.Interrupted):
         heteroselect.run("mnist", method="fedavg", settings={**SMALL, **kind}, out=tmp_path / "run", watch=stop)
-    again = heteroselect.resume(tmp_path / "run", settings={"method.train.kind": kind["method.train.kind"]})
+    again = heteroselect.resume(tmp_path / "run", settings={"method.solver.kind": kind["method.solver.kind"]})
     assert again.model_sha256 == two.model_sha256
 
 
@@ -119,7 +119,7 @@ def test_the_codec_sends_a_byte_per_value(mine: Path) -> None:
 
 
 def test_the_server_does_not_wait(mine: Path) -> None:
-    changes = {"method.wait.kind": f"{mine}:Hinge", "method.wait.size": 1, "method.wait.knee": 1}
+    changes = {"method.async_mode.kind": f"{mine}:Hinge", "method.async_mode.size": 1, "method.async_mode.knee": 1}
     found = heteroselect.run("mnist", method="fedbuff", settings=SMALL | {"rounds": 12} | changes)
     counted = {weight for line in found.rounds for weight in line["weights"]}
     assert 1.0 in counted

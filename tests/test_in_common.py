@@ -12,7 +12,7 @@ from scripts import script
 
 in_common = script("studies/in_common.py")
 
-SMALL = {"clients": 6, "selected": 2, "rounds": 3, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
+SMALL = {"clients": 6, "selected": 2, "rounds": 3, "method.solver.steps": 2, "simulate.checkpoint_rounds": 1}
 
 
 def test_copies_have_everything_in_common_and_opposites_less_than_nothing():

@@ -10,7 +10,7 @@ from torch import nn
 
 from heteroselect.core.flat import FlatModel
 from heteroselect.models import build
-from heteroselect.parts.train import SGD, Job, Turn
+from heteroselect.parts.train import SGD, Job, ServerContext
 from scripts import script
 
 lost = script("studies/lost.py")
@@ -96,10 +96,10 @@ def test_the_look_ahead_is_taken_in_small_parts_and_only_the_own_part_is_sent():
 
 
 def test_its_momentum_is_that_of_the_server():
-    mine, theirs, turn = {}, {}, Turn(0.2, 23, 10, 100)
+    mine, theirs, turn = {}, {}, ServerContext(0.2, 23, 10, 100)
     for seed in range(3):
         mine, more = lost.Gradual().follow(mine, vector(seed), turn)
         theirs, _ = lost.LookAhead(0.8).step(theirs, vector(seed))
         assert more is None
         np.testing.assert_array_equal(lost.Gradual().shared(mine)["momentum"], theirs["momentum"])
-    assert lost.Gradual().settle({}, mine, None, None) == {}
+    assert lost.Gradual().update_state({}, mine, None, None) == {}

@@ -210,7 +210,7 @@ def test_without_runs_nothing_is_drawn_and_nothing_fails(tmp_path, capsys):
 @pytest.mark.slow
 def test_all_figures_of_tiny_runs(tmp_path, capsys, monkeypatch):
     """Two short runs stand for all rows; a third that was broken off stands for CIFAR-10's."""
-    brief = {"rounds": 3, "method.train.steps": 1}
+    brief = {"rounds": 3, "method.solver.steps": 1}
     for seed in (42, 43):
         heteroselect.run("mnist", seed=seed, settings=brief, out=tmp_path / f"seed-{seed}")
     for name in numbers.STUDIES:

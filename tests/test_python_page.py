@@ -15,8 +15,8 @@ import torch
 from torch import nn
 import heteroselect
 whole_run, whole_compare = heteroselect.run, heteroselect.compare
-heteroselect.run = lambda *a, **k: whole_run(*a, **k, settings={"stop_after": 2, "method.train.steps": 2})
-heteroselect.compare = lambda *a, **k: whole_compare(*a, **k, settings={"stop_after": 2, "method.train.steps": 2})
+heteroselect.run = lambda *a, **k: whole_run(*a, **k, settings={"stop_after": 2, "method.solver.steps": 2})
+heteroselect.compare = lambda *a, **k: whole_compare(*a, **k, settings={"stop_after": 2, "method.solver.steps": 2})
 clients = [(torch.randn(20, 3), torch.randint(0, 2, (20,))) for _ in range(8)]
 x_test, y_test = clients[0]
 MyModel = lambda: nn.Linear(3, 2)

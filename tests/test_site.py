@@ -107,7 +107,7 @@ def test_the_tutorial_runs(tmp_path, monkeypatch, capsys):
     exec(compile(marked("tutorial.md", "tutorial.py"), "tutorial.py", "exec"), {})
     assert re.match(r"\d\d\.\d% at best\nround 1: clients \[", capsys.readouterr().out)
     Path("turns.py").write_text(marked("tutorial.md", "turns.py"), encoding="utf-8")
-    small = {"clients": 6, "selected": 2, "rounds": 4, "method.train.steps": 1}
+    small = {"clients": 6, "selected": 2, "rounds": 4, "method.solver.steps": 1}
     chosen = {**small, "method.select.kind": "turns.py:Turns", "method.select.skip": 1}
     found = heteroselect.run("mnist", settings=chosen).rounds
     assert [sorted(line["selected"]) for line in found] == [[0, 1], [3, 4], [0, 1], [3, 4]]

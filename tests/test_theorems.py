@@ -25,7 +25,7 @@ from heteroselect.parts.allocate.density import proportional
 from heteroselect.parts.compress import ErrorMemory
 from heteroselect.parts.score import Informativeness
 from heteroselect.parts.score.parts import minmax, staleness
-from heteroselect.parts.select import Cohort, Situation, Softmax
+from heteroselect.parts.select import Cohort, SelectionContext, Softmax
 from heteroselect.world.clock import time_budget
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -36,7 +36,7 @@ FREE = ScoreShare(**STEADY, ceiling="none", minimum=0.0)
 
 
 def situation(population, moment=LAST, **more):
-    return Situation(moment, np.arange(len(population)), population, **more)
+    return SelectionContext(moment, np.arange(len(population)), population, **more)
 
 
 def everybody(clients):
@@ -60,8 +60,8 @@ def links(*mbps: float, size: int = 1000, seconds: float = 1.0) -> Conditions:
 
 def densities(allocator, scores, conditions):
     """θ_k of everybody, at a θ_t of 0.2."""
-    here = situation(Population.new(np.full(len(scores), 10)), conditions=conditions)
-    allocation = allocator.allocate(scores, everybody(len(scores)), here)
+    context = situation(Population.new(np.full(len(scores), 10)), conditions=conditions)
+    allocation = allocator.allocate(scores, everybody(len(scores)), context)
     assert allocation.theta == 0.2
     return allocation.densities
 
@@ -233,9 +233,9 @@ def population() -> Population:
 @pytest.mark.parametrize("gamma", [1e-3, 0.1, 2.0, 1e3])
 def test_the_weight_inside_the_staleness_cancels(gamma):
     moment = Moment(10, 100)
-    here = situation(population(), moment)
-    expected = Informativeness(staleness_gamma=0.5).score(here).total
-    assert_allclose(Informativeness(staleness_gamma=gamma).score(here).total, expected, atol=1e-9)
+    context = situation(population(), moment)
+    expected = Informativeness(staleness_gamma=0.5).score(context).total
+    assert_allclose(Informativeness(staleness_gamma=gamma).score(context).total, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("round", [2, 10, 10**6])
@@ -280,7 +280,7 @@ def test_what_a_score_of_zero_sent_is_lost_unless_the_client_is_told_that_it_was
     v = np.array([5, 1], np.float32)
     sent = Update.keep(v, np.array([0]))
     assert Mean().aggregate([sent], np.array([0.0]), 2).tolist() == [0, 0]
-    kept = ErrorMemory().settle({"residual": v}, sent if told else None, 0.9)
+    kept = ErrorMemory().update_state({"residual": v}, sent if told else None, 0.9)
     assert_allclose(kept["residual"], remembered, rtol=1e-6)
 
 
@@ -324,7 +324,7 @@ def test_the_ceiling_gives_the_whole_time_budget_to_the_upload():
 def test_a_memory_with_decay_leaks():
     memory, nothing = np.ones(1, np.float32), Update(1, np.empty(0, np.int64), np.empty(0, np.float32))
     for _ in range(5):
-        memory = ErrorMemory().settle({"residual": memory}, nothing, 0.94)["residual"]
+        memory = ErrorMemory().update_state({"residual": memory}, nothing, 0.94)["residual"]
     assert_allclose(memory, 0.94**5, rtol=1e-5)  # 0.73
 
 

@@ -150,7 +150,7 @@ def test_the_spread_over_seeds_leaves_out_what_was_not_measured():
 
 @pytest.mark.slow
 def test_looking_at_a_run_does_not_change_it():
-    small = {"clients": 20, "selected": 4, "rounds": 4, "method.train.steps": 5}
+    small = {"clients": 20, "selected": 4, "rounds": 4, "method.solver.steps": 5}
     columns, result = theory.look_at(7, (1, 2, 4), 50, small)
     assert result.model_sha256 == heteroselect.run("mnist", seed=7, settings=small).model_sha256
     assert {len(column) for column in columns.values()} == {3}

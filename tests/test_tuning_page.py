@@ -17,7 +17,7 @@ def left(folder: Path) -> None:
         ]
         (folder / name).mkdir()
         (folder / name / "compare.json").write_text(json.dumps({"table": table}))
-    won = {"a": {}, "b": {"method.rate.start": 0.1234567, "method.select.pool": 7}, "c": {"method.rate.start": 0.2}}
+    won = {"a": {}, "b": {"method.lr.start": 0.1234567, "method.select.pool": 7}, "c": {"method.lr.start": 0.2}}
     trials = {
         name: {"best": 1 if settings else 0, "trials": [{"settings": {}}, {"settings": settings}]}
         for name, settings in won.items()
@@ -30,7 +30,7 @@ def test_what_tuning_changed(tmp_path):
     page = script("studies/tuning.py").section(tmp_path)
     assert "2 trials, its default and 1 point" in page
     # the first two seeds of b differ by 6 points each: no spread, and apart from none
-    assert "| `b` | 88.00 ± 0.00 | 94.00 ± 0.00 | +6.00 ± 0.00 | 2 → 1 | `rate.start` 0.123, `select.pool` 7 |" in page
+    assert "| `b` | 88.00 ± 0.00 | 94.00 ± 0.00 | +6.00 ± 0.00 | 2 → 1 | `lr.start` 0.123, `select.pool` 7 |" in page
     # of a by 1 and 0: t of one degree of freedom is 12.7, and half of the interval 12.7 · 0.5
     assert "| `a` | 91.00 ± 1.41 | 91.50 ± 0.71 | ≈ +0.50 ± 6.35 | 1 → 2 | those of the default |" in page
     assert "`c*`" in page

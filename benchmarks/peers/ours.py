@@ -8,9 +8,9 @@ from peers.common import BATCH, CLIENTS, SEED, SELECTED, Job, Report, current
 # FedAvg in full, as the peers have it: plain SGD at a constant rate, everybody counts the same.
 FEDAVG = {
     "method.name": "fedavg",
-    "method.train.momentum": 0.0,
-    "method.train.clip": 0.0,
-    "method.rate.decay": 0.0,
+    "method.solver.momentum": 0.0,
+    "method.solver.clip": 0.0,
+    "method.lr.decay": 0.0,
     "method.weigh.kind": "uniform",
 }
 
@@ -28,9 +28,9 @@ def settings(job: Job, data: dict[str, str]) -> dict[str, object]:
         "data.partition": "iid",
         "data.augment": False,
         "model.name": job.model,
-        "method.train.steps": job.steps,
-        "method.train.batch": BATCH,
-        "method.rate.start": job.rate,
+        "method.solver.steps": job.steps,
+        "method.solver.batch": BATCH,
+        "method.lr.start": job.rate,
     }
 
 

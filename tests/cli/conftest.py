@@ -7,7 +7,7 @@ import pytest
 
 from heteroselect import cli
 
-SMALL = ("clients=12", "selected=4", "target=0.5", "method.train.steps=5", "method.train.batch=8")
+SMALL = ("clients=12", "selected=4", "target=0.5", "method.solver.steps=5", "method.solver.batch=8")
 QUICK = [word for change in SMALL for word in ("--set", change)] + ["--threads", "1"]
 
 

@@ -30,7 +30,7 @@ def test_a_run_prints_a_table_without_the_figures_of_another_data_set(call, here
 
 @pytest.mark.slow
 def test_a_short_run_stands_beside_what_the_paper_took_to_a_target_that_it_reached(call, here):
-    words = ("run", "mnist", "--set", "method.train.steps=1", "--threads", 1, "--rounds", 1, "--out", "mine")
+    words = ("run", "mnist", "--set", "method.solver.steps=1", "--threads", 1, "--rounds", 1, "--out", "mine")
     out = call(*words, "--set", "target=0.01")[1]
     assert "118.3" in out
     assert "91.94%" not in out, "which is the best of a hundred rounds"
@@ -120,15 +120,18 @@ def test_replay_says_agrees_or_deviates(call, shared, here):
         (("run", "nope.toml"), "nope.toml"),
         (("run", "--method", "nope"), "method"),
         (("run", "--set", "nope=1"), "nope"),
-        (("run", "--set", "method.rate.start=fast"), "method.rate.start: allowed is a number > 0"),
-        (("run", "--set", "method.train.rate=1"), "method.train.rate: sgd has no such setting"),
+        (("run", "--set", "method.lr.start=fast"), "method.lr.start: allowed is a number > 0"),
+        (("run", "--set", "method.solver.rate=1"), "method.solver.rate: sgd has no such setting"),
         (("run", "--set", "method.select.kind=nope"), "method.select.kind: allowed are uniform"),
         (("run", "--set", "method.select.kind=none.py:Seldom"), "none.py is not there"),
-        (("run", "--set", "method.compress.kind=qsgd", "--set", "method.memory.kind=error"), "memory none only"),
+        (
+            ("run", "--set", "method.compress.kind=qsgd", "--set", "method.error_feedback.kind=error"),
+            "error_feedback none only",
+        ),
         (("run", "--set", "selected=101"), "selected"),
         (("run", "--set", "data.dirichlet_alpha=0.1"), "no effect while data.partition is dominant"),
         (("run", "--set", "model.dropout=0.1"), "no effect while model.name is logistic"),
-        (("run", "--set", "method.memory.minimum=0.99"), "method.memory.minimum"),
+        (("run", "--set", "method.error_feedback.minimum=0.99"), "method.error_feedback.minimum"),
         (("run", "--out", "."), "allowed is a new or an empty folder"),
         (("run", "--set", "method.allocate.average=2"), "method.allocate.average"),
         (("run", "--rounds", "0"), "rounds"),
@@ -242,7 +245,7 @@ def test_an_interrupted_run_is_shown_as_one(call, here, quick):
 
 
 def test_a_result_is_printed_in_a_line(here):
-    result = heteroselect.run("mnist", settings={"stop_after": 1, "method.train.steps": 1})
+    result = heteroselect.run("mnist", settings={"stop_after": 1, "method.solver.steps": 1})
     assert re.fullmatch(r"<Result of heteroselect: 1 rounds, peak accuracy \d+\.\d\d%>", repr(result))
 
 
@@ -274,7 +277,7 @@ def test_ctrl_c_leaves_a_valid_folder(here):
 
 
 def test_resume_gives_a_run_more_rounds_and_says_what_that_does(call, here, quick):
-    settings = {"data.name": "points.npz", "clients": 12, "selected": 4, "rounds": 4, "method.train.steps": 2}
+    settings = {"data.name": "points.npz", "clients": 12, "selected": 4, "rounds": 4, "method.solver.steps": 2}
     settings["simulate.checkpoint_rounds"] = 1
     with pytest.raises(PowerError):
         heteroselect.run("mnist", settings=settings, out="run", watch=stop)

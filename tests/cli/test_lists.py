@@ -35,16 +35,18 @@ def test_settings_of_a_group_a_role_a_kind_and_a_name(call):
         return re.findall(r"(?m)^([\w.]+ = [\w-]+)", call("settings", *words)[1])
 
     assert keys("model") == ["model.name = logistic", "model.dropout = 0", "model.init = torch"]
-    role = keys("method.memory")
-    assert [key for key in role if ".kind" in key] == [f"method.memory.kind = {kind}" for kind in KINDS["memory"]]
-    assert "method.memory.static = 0" in role
+    role = keys("method.error_feedback")
+    assert [key for key in role if ".kind" in key] == [
+        f"method.error_feedback.kind = {kind}" for kind in KINDS["error_feedback"]
+    ]
+    assert "method.error_feedback.static = 0" in role
     assert keys("method.compress.drive") == ["method.compress.kind = drive", "method.compress.exponent = 12"]
-    named = keys("method.train.proximal")  # each kind that has it
-    having = [kind for kind, made in KINDS["train"].items() if "proximal" in declared(made)]
-    assert {"sgd", "scaffold"} <= set(having) < set(KINDS["train"])
-    assert [key for key in named if ".kind" in key] == [f"method.train.kind = {kind}" for kind in having]
+    named = keys("method.solver.proximal")  # each kind that has it
+    having = [kind for kind, made in KINDS["solver"].items() if "proximal" in declared(made)]
+    assert {"sgd", "scaffold"} <= set(having) < set(KINDS["solver"])
+    assert [key for key in named if ".kind" in key] == [f"method.solver.kind = {kind}" for kind in having]
     assert len(named) == 2 * len(having)
-    assert "method.train.steps = 50" in call("settings", "method.train")[1]
+    assert "method.solver.steps = 50" in call("settings", "method.solver")[1]
     assert "(brings weigh uniform)" in call("settings", "method.select.oort")[1]
 
 
@@ -70,8 +72,8 @@ def test_one_method_with_its_paper_its_gaps_and_its_parts(call):
     assert '"Robust and communication-efficient federated learning from non-i.i.d. data"' in call("methods", "stc")[1]
     shown = call("methods", "heteroselect-as-run")[1]
     assert "sets data.variant = authors" in shown
-    assert re.search(r"rate +score\n", shown)
-    assert re.search(r"train +sgd +proximal=0.1\n", shown)
+    assert re.search(r"lr +score\n", shown)
+    assert re.search(r"solver +sgd +proximal=0.1\n", shown)
     assert "needs      losses, scores, uploads" in shown
 
 

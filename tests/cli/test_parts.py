@@ -20,7 +20,7 @@ from heteroselect.round.method import Method
 @dataclass(frozen=True)
 class Seldom:
     weight: float = 1.0
-    def select(self, scores, here):
+    def select(self, scores, context):
         return here.cohort(np.argsort(here.population.counts, kind="stable")[:here.size])
 
 MINE = Method("mine", select=Seldom(2.0))
@@ -40,13 +40,21 @@ def test_every_role_can_be_chosen_and_what_a_kind_brought_is_printed(call, here,
     brought = [line for line in err.splitlines() if " brings " in line]
     assert [re.sub(r" \(.*", "", line) for line in brought] == [
         "method.select.kind=oort brings method.weigh.kind=uniform",
-        "method.compress.kind=stc brings method.memory.kind=error",
+        "method.compress.kind=stc brings method.error_feedback.kind=error",
         "method.compress.kind=stc brings method.allocate.kind=uniform",
     ]
     config = tomllib.loads((here / "mine" / CONFIG).read_text())
     assert config["version"] == 2
-    kinds = {role: config["method"][role]["kind"] for role in ("select", "weigh", "compress", "memory", "allocate")}
-    assert kinds == {"select": "oort", "weigh": "uniform", "compress": "stc", "memory": "error", "allocate": "uniform"}
+    kinds = {
+        role: config["method"][role]["kind"] for role in ("select", "weigh", "compress", "error_feedback", "allocate")
+    }
+    assert kinds == {
+        "select": "oort",
+        "weigh": "uniform",
+        "compress": "stc",
+        "error_feedback": "error",
+        "allocate": "uniform",
+    }
     for silent in ("--quiet", "--json"):
         assert " brings " not in call(*quick(*chosen, silent))[2]
 
@@ -70,7 +78,7 @@ def test_a_part_of_ones_own_is_run_shown_and_resumed(call, here, quick, seldom):
     (here / "mine" / SUMMARY).unlink()  # as if it had been killed before its end
     code, _, err = call("resume", "mine")
     assert (code, "name its file again, --set method.select.kind=FILE.py:NAME" in err) == (2, True)
-    code, _, err = call("resume", "mine", "--set", "method.train.steps=6")
+    code, _, err = call("resume", "mine", "--set", "method.solver.steps=6")
     assert (code, "keeps its settings" in err) == (2, True)
     code, out, _ = call("resume", "mine", "--json", "--quiet", "--set", f"method.select.kind={seldom}")
     assert code == 0
@@ -137,19 +145,19 @@ def test_a_mistake_after_the_first_round_loses_none_of_the_rounds(call, here, qu
 
 
 def test_comparing_prints_what_each_method_was_brought(call, here):
-    small = ("--set", "clients=12", "--set", "selected=4", "--set", "rounds=2", "--set", "method.train.steps=2")
+    small = ("--set", "clients=12", "--set", "selected=4", "--set", "rounds=2", "--set", "method.solver.steps=2")
     chosen = ("--set", "data.name=points.npz", "--set", "method.compress.kind=stc")
     code, out, err = call("compare", "mnist", "--methods", "fedavg,fedprox", *small, *chosen, "--out", "grid")
     assert code == 0, err
     assert "fedprox" in out
-    assert err.count("brings method.memory.kind=error") == 2
+    assert err.count("brings method.error_feedback.kind=error") == 2
     assert "fedavg: method.compress.kind=stc brings" in err
     code, _, err = call("show", "grid")
     assert (code, err.endswith("the table of this comparison is grid/compare.md.\n")) == (2, True)
 
 
 def test_python_and_the_command_line_agree(call, here, quick):
-    changes = {"clients": 12, "selected": 4, "target": 0.5, "method.train.steps": 5, "method.train.batch": 8}
+    changes = {"clients": 12, "selected": 4, "target": 0.5, "method.solver.steps": 5, "method.solver.batch": 8}
     changes |= {"data.name": "points.npz", "method.select.kind": "oort"}
     result = heteroselect.run("mnist", rounds=3, settings=changes)
     printed = json.loads(call(*quick("--json", "--set", "method.select.kind=oort"))[1])

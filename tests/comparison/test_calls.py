@@ -18,15 +18,15 @@ from heteroselect.world import DrawnWorld, GivenDevices, Links
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
-SMALL = {"clients": 8, "selected": 3, "method.train.steps": 2, "target": 0.3}
+SMALL = {"clients": 8, "selected": 3, "method.solver.steps": 2, "target": 0.3}
 
 
 @dataclass(frozen=True)
 class Newest:
     """Those with the highest numbers."""
 
-    def select(self, scores, here):
-        return here.cohort(np.arange(len(here.ids))[-here.size :])
+    def select(self, scores, context):
+        return context.cohort(np.arange(len(context.ids))[-context.size :])
 
 
 OWN = replace(methods.get("fedavg"), name="newest", select=Newest())
@@ -51,12 +51,12 @@ def test_python_and_the_command_line_do_the_same(tmp_path):
     words = ["compare", "mnist", "--methods", "fedavg,oort", "--seeds", "1,2", "--rounds", "2", *sets]
     found = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "there")])
     assert found.exit_code == 0, found.output
-    here = heteroselect.compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL)
+    context = heteroselect.compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL)
     kept = json.loads((tmp_path / "there" / "compare.json").read_text())
-    assert [run["model_sha256"] for run in kept["runs"]] == [run["model_sha256"] for run in here.summaries]
-    assert [row["label"] for row in kept["table"]] == [row.label for row in here.table.rows]
-    assert here.folder is None
-    assert set(here.rounds) == {(name, seed) for name in ("fedavg", "oort") for seed in (1, 2)}
+    assert [run["model_sha256"] for run in kept["runs"]] == [run["model_sha256"] for run in context.summaries]
+    assert [row["label"] for row in kept["table"]] == [row.label for row in context.table.rows]
+    assert context.folder is None
+    assert set(context.rounds) == {(name, seed) for name in ("fedavg", "oort") for seed in (1, 2)}
     # and goes on with what the other began, in the same folder
     again = heteroselect.compare(
         "mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL, out=tmp_path / "there"
@@ -131,7 +131,7 @@ def test_rounds_and_steps_that_do_not_wait_are_on_one_axis_of_time():
     """Five clients take a second per step, and one takes fifty: FedAvg's rounds last for 100 s, and FedBuff's steps, of
     five answers each, for 2 s."""
     world = DrawnWorld(Links(1e6, 1e6), GivenDevices(np.array([1.0] * 5 + [50.0])))
-    settings = {"selected": 6, "method.train.steps": 2, "method.rate.start": 0.5, "target": 0.7}
+    settings = {"selected": 6, "method.solver.steps": 2, "method.lr.start": 0.5, "target": 0.7}
     given = {"seeds": [1], "rounds": 12, "charge": "uplink", "settings": settings, "world": world}
     found = heteroselect.compare({}, ["fedavg", "fedbuff"], **given, **own())
     for summary, each in zip(found.summaries, (100.0, 2.0), strict=True):
@@ -148,7 +148,7 @@ def test_rounds_and_steps_that_do_not_wait_are_on_one_axis_of_time():
 def test_a_method_that_fails_does_not_stop_the_others():
     @dataclass(frozen=True)
     class Broken:
-        def select(self, scores, here):
+        def select(self, scores, context):
             raise RuntimeError("no selection")
 
     broken = replace(methods.get("fedavg"), name="broken", select=Broken())
@@ -172,7 +172,7 @@ def test_a_reason_is_told_once_whoever_else_fails_for_it(tmp_path, monkeypatch):
 
 
 def test_a_study_from_tables_with_claims_and_ones_own_data(tmp_path):
-    rows = [{"method": "fedavg"}, {"name": "far", "method": "fedavg", "settings": {"method.train.steps": 9}}]
+    rows = [{"method": "fedavg"}, {"name": "far", "method": "fedavg", "settings": {"method.solver.steps": 9}}]
     claim = {"text": "more steps end higher", "better": "far", "than": "fedavg"}
     tables = {"seeds": [1, 2], "settings": {"selected": 2, "rounds": 2}, "row": rows, "claim": [claim]}
     found = heteroselect.study(tables, out=tmp_path / "mine", results=tmp_path / "all.json", **own())

@@ -17,8 +17,8 @@ from heteroselect.comparison import grid as grids
 from heteroselect.comparison.report import heatmap
 from heteroselect.runs.folder import read_rounds, read_summary
 
-SMALL = {"clients": 8, "selected": 3, "rounds": 2, "method.train.steps": 2, "target": 0.1}
-AXES = ("--cross", "method.compress.kind=topk,drive", "--cross", "method.memory.kind=none,error")
+SMALL = {"clients": 8, "selected": 3, "rounds": 2, "method.solver.steps": 2, "target": 0.1}
+AXES = ("--cross", "method.compress.kind=topk,drive", "--cross", "method.error_feedback.kind=none,error")
 
 
 def call(*words: object):
@@ -54,13 +54,13 @@ def test_a_pair_that_cannot_work_is_refused_and_a_value_that_never_works_is_an_e
     axes = crosses.read_axes([AXES[1], AXES[3]])
     found = crosses.crossing("mnist", "fedavg", axes, [2, 1], {}, tmp_path)
     assert list(found.refused) == [(1, 1)]
-    assert "memory none only" in found.refused[1, 1]
+    assert "error_feedback none only" in found.refused[1, 1]
     assert [cell.method for cell in found.all_cells[:3]] == [
         "fedavg, topk, none",
         "fedavg, topk, error",
         "fedavg, drive, none",
     ]
-    wrong = {"method.compress.kind": ("topk", "dirve"), "method.memory.kind": ("none", "error")}
+    wrong = {"method.compress.kind": ("topk", "dirve"), "method.error_feedback.kind": ("none", "error")}
     with pytest.raises(HeteroSelectError, match=r"compress.kind=dirve works with no value .*allowed are none"):
         crosses.crossing("mnist", "fedavg", wrong, [1], {}, tmp_path)
 
@@ -78,14 +78,14 @@ def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypa
     out = tmp_path / "out"
     found = call(*words(out, *AXES))
     assert found.exit_code == 1, found.output
-    assert "left out: compress drive and memory error" in found.output
+    assert "left out: compress drive and error_feedback error" in found.output
     assert "1 of 6 runs did not come to an end" in found.output
     with (out / "cross.csv").open() as file:
         lines = list(csv.DictReader(file))
     assert [line["status"] for line in lines] == ["finished"] * 3 + ["failed"] + ["finished"] * 2 + ["refused"]
     page = (out / "cross.html").read_text()
     for text in (
-        "memory none only",
+        "error_feedback none only",
         "no result with seed 2",
         '<table class="heat">',
         "background:#",
@@ -102,7 +102,7 @@ def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypa
     assert again.exit_code == 0, again.output
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items()), "nothing is run twice"
     content = json.loads(again.stdout)
-    assert "memory none only" in content["refused"]["compress drive and memory error"]
+    assert "error_feedback none only" in content["refused"]["compress drive and error_feedback error"]
     folder = out / "fedavg, drive, none" / "seed-2"
     summary, rounds = read_summary(folder), read_rounds(folder)
     cell = {name: np.array(one["values"], float)[1, 0, 1] for name, one in content["outcomes"].items()}
@@ -111,7 +111,7 @@ def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypa
     kinds = ("up", "down", "scoring", "calibration")
     assert cell["megabytes"] == pytest.approx(sum(line[f"bytes_{kind}"] for line in rounds for kind in kinds) / 1e6)
     assert summary["title"] == "fedavg with compress drive"
-    other = call(*words(out, *AXES, "--set", "method.train.steps=3"))
+    other = call(*words(out, *AXES, "--set", "method.solver.steps=3"))
     assert "holds a run with other settings" in str(other.exception), "and nobody's result is taken for another's"
 
 
@@ -125,10 +125,12 @@ def test_one_method_is_crossed(tmp_path: Path) -> None:
 
 def test_the_tables_of_another_cross_are_not_taken_away(tmp_path: Path) -> None:
     (tmp_path / "cross.md").write_text(tables.MADE)
-    axes = {"method.compress.kind": ["topk", "qsgd"], "method.train.steps": [1, 2]}
+    axes = {"method.compress.kind": ["topk", "qsgd"], "method.solver.steps": [1, 2]}
     (tmp_path / "cross.json").write_text(json.dumps({"method": "fedavg", "axes": axes, "seeds": [1]}))
     found = str(call(*words(tmp_path, *AXES)).exception)
-    assert "holds a cross with method.compress.kind=qsgd, method.train.steps=1, method.train.steps=2; allowed" in found
+    assert (
+        "holds a cross with method.compress.kind=qsgd, method.solver.steps=1, method.solver.steps=2; allowed" in found
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cross.json", "cross.md"]
 
 

@@ -18,7 +18,7 @@ from heteroselect.settings.config import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
-SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.train.steps": 3, "target": 0.5}
+SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.solver.steps": 3, "target": 0.5}
 METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"
 
 
@@ -70,7 +70,7 @@ def test_below_the_table_stands_what_is_left_out_and_what_is_shared(compared: Pa
 )
 def test_which_methods_send_float32(name: str, whole: bool) -> None:
     assert methods.get(name).sends_float32 is whole
-    assert not replace(methods.get("fedavg"), name="mine", values=KINDS["values"]["float16"]()).sends_float32
+    assert not replace(methods.get("fedavg"), name="mine", quantize=KINDS["quantize"]["float16"]()).sends_float32
 
 
 def test_the_horizon_is_an_option_and_part_of_the_command(tmp_path: Path) -> None:

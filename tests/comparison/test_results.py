@@ -20,7 +20,7 @@ seeds = [1, 2]
 clients = 8
 selected = 3
 rounds = 2
-method.train.steps = 2
+method.solver.steps = 2
 target = 0.1
 [[row]]
 method = "fedavg"
@@ -28,7 +28,7 @@ paper = [{ source = "a table", rounds_to_target = 1 }]
 [[row]]
 name = "slow"
 method = "fedavg"
-settings = { "method.rate.start" = 1e-6 }
+settings = { "method.lr.start" = 1e-6 }
 [[claim]]
 text = "a rate of nearly zero learns less"
 better = "fedavg"
@@ -178,7 +178,7 @@ def test_a_study_puts_its_rows_into_a_file_and_replaces_its_own(tmp_path: Path) 
     first, slow = content["runs"][3], content["runs"][4]
     assert first["verdict"] in ("reproduced", "close", "different")
     assert first["paper"] == [{"source": "a table", "rounds_to_target": 1}]
-    assert slow["settings"]["method.rate.start"] == 1e-6
+    assert slow["settings"]["method.lr.start"] == 1e-6
     assert slow["settings"]["rounds"] == 2
     assert slow["decides_by_clock"] == []
     assert slow["seconds_to_target_by_clock"].keys() == {"paper", "uplink", "everything"}

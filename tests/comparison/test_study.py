@@ -23,7 +23,7 @@ seeds = [1, 2]
 clients = 8
 selected = 3
 rounds = 2
-method.train.steps = 2
+method.solver.steps = 2
 target = 0.1
 
 [[row]]
@@ -133,7 +133,7 @@ def test_the_tables_of_another_study_are_not_overwritten(small: Path, tmp_path: 
 
 def test_axes_are_crossed_and_refused_pairs_have_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "crossed.toml"
-    axes = '"method.compress.kind" = ["topk", "drive"]\n"method.memory.kind" = ["none", "error"]\n'
+    axes = '"method.compress.kind" = ["topk", "drive"]\n"method.error_feedback.kind" = ["none", "error"]\n'
     path.write_text(f'[[row]]\nmethod = "fedavg"\n[cross]\n{axes}')
     planned = plan(read(path), tmp_path)
     assert [cell.method for cell in planned.cells] == [
@@ -141,7 +141,7 @@ def test_axes_are_crossed_and_refused_pairs_have_a_reason(tmp_path: Path) -> Non
         "fedavg, topk, error",
         "fedavg, drive, none",
     ]
-    assert "memory none only" in planned.refused["fedavg, drive, error"]
+    assert "error_feedback none only" in planned.refused["fedavg, drive, error"]
 
 
 ROW = '[[row]]\nmethod = "fedavg"\n'

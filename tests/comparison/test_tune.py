@@ -53,13 +53,13 @@ def keys(name: str) -> set[str]:
 
 
 def test_what_a_method_has_switched_off_stays_off() -> None:
-    assert keys("fedavg") == {"rate.start", "server.rate"}, "no pull to the global model"
-    assert keys("fedprox") == {"rate.start", "server.rate", "train.proximal"}
-    assert keys("drive") == {"rate.start", "server.rate"}, "everything is sent: a density of 1"
-    assert keys("power-of-choice") == {"rate.start", "server.rate", "score.candidates"}
+    assert keys("fedavg") == {"lr.start", "server_optimizer.rate"}, "no pull to the global model"
+    assert keys("fedprox") == {"lr.start", "server_optimizer.rate", "solver.proximal"}
+    assert keys("drive") == {"lr.start", "server_optimizer.rate"}, "everything is sent: a density of 1"
+    assert keys("power-of-choice") == {"lr.start", "server_optimizer.rate", "score.candidates"}
     assert "score.candidates" not in keys("heteroselect"), "it asks everybody"
-    fixed = trials.knobs(methods.get("fedavg"), {"method.rate.start": 0.1})
-    assert [knob.key for knob in fixed] == ["method.server.rate"], "what the user sets is not tuned"
+    fixed = trials.knobs(methods.get("fedavg"), {"method.lr.start": 0.1})
+    assert [knob.key for knob in fixed] == ["method.server_optimizer.rate"], "what the user sets is not tuned"
 
 
 NOTHING_OF_THEIR_OWN = {
@@ -77,7 +77,7 @@ NOTHING_OF_THEIR_OWN = {
 
 
 def test_a_method_is_tuned_in_what_makes_it_what_it_is() -> None:
-    own = {name: keys(name) - {"rate.start", "server.rate"} for name in methods.REGISTRY}
+    own = {name: keys(name) - {"lr.start", "server_optimizer.rate"} for name in methods.REGISTRY}
     assert {name for name, found in own.items() if not found} == NOTHING_OF_THEIR_OWN
     assert own["rbcs-f"] == {"select.speed"}
     assert own["fedluar"] == {"compress.recycled"}
@@ -101,7 +101,7 @@ def test_the_page_says_over_how_many_settings_equal_trials_are_spread() -> None:
 @pytest.mark.parametrize("name", methods.REGISTRY)
 def test_every_method_can_be_tuned_and_its_points_are_in_the_ranges(name) -> None:
     found = trials.knobs(methods.get(name))
-    assert {"method.rate.start"} <= {knob.key for knob in found}
+    assert {"method.lr.start"} <= {knob.key for knob in found}
     for settings in islice(trials.points(found), 8):
         for knob in found:
             assert knob.range.low <= settings[knob.key] <= knob.range.high
@@ -113,7 +113,7 @@ def test_points_fill_the_range_evenly_and_are_the_same_every_time() -> None:
     found = trials.knobs(methods.get("fedavg"))
     first, again = (list(islice(trials.points(found), 8)) for _ in range(2))
     assert first == again
-    places = sorted(np.log(point["method.rate.start"] / 0.005) / np.log(100) for point in first)
+    places = sorted(np.log(point["method.lr.start"] / 0.005) / np.log(100) for point in first)
     assert [int(8 * place) for place in places] == list(range(8)), "one in each eighth: a Halton sequence of base 2"
 
 
@@ -174,7 +174,7 @@ def data(path: Path, *, garbage: bool = False) -> Path:
     return path
 
 
-SMALL = ["clients=6", "selected=3", "method.train.steps=2", "target=0.5", "evaluate_every=1"]
+SMALL = ["clients=6", "selected=3", "method.solver.steps=2", "target=0.5", "evaluate_every=1"]
 
 
 def words(file: Path, out: Path, *more: object) -> list[object]:
@@ -240,11 +240,11 @@ def test_tuning_that_was_broken_off_goes_on(tuned: Path) -> None:
 def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_path: Path) -> None:
     sets = [word for pair in (*SMALL, f"data.name={tuned.parent / 'points.npz'}") for word in ("--set", pair)]
     compare = ["compare", "mnist", "--methods", "fedavg,fedprox", "--rounds", 1, *sets, "--tuned", tuned]
-    (tuned / "fedprox.toml").write_text("[method.train]\nproximal = 0.25\n")
+    (tuned / "fedprox.toml").write_text("[method.solver]\nproximal = 0.25\n")
     found = call(*compare, "--seeds", "7", "--out", tmp_path / "out", "--quiet")
     assert found.exit_code == 0, found.output
     config = tomllib.loads((tmp_path / "out" / "fedprox" / "seed-7" / "config.toml").read_text())
-    assert config["method"]["train"]["proximal"] == 0.25
+    assert config["method"]["solver"]["proximal"] == 0.25
     assert config["data"]["evaluate"] == "test"
     assert f"--tuned {tuned}" in json.loads((tmp_path / "out" / "compare.json").read_text())["command"]
     both = call(*compare, "--seeds", "7,102", "--out", tmp_path / "x")
@@ -263,7 +263,10 @@ def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_pa
         (["--methods", "fedavg,fedavg"], "each once"),
         (["--methods", "magic"], "no method 'magic'"),
         (["--set", "data.evaluate=test"], "allowed while tuning is validation"),
-        (["--set", "method.rate.start=0.1", "--set", "method.server.rate=1", "--methods", "fedavg"], "no setting with"),
+        (
+            ["--set", "method.lr.start=0.1", "--set", "method.server_optimizer.rate=1", "--methods", "fedavg"],
+            "no setting with",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_before_the_first_run(tmp_path: Path, more: list, sentence: str) -> None:

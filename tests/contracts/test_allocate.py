@@ -28,7 +28,7 @@ from heteroselect.parts.allocate import (
 )
 from heteroselect.parts.compress import Drive
 from heteroselect.round.method import needs_of
-from parts.allocate.situations import allocate, here, links
+from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=25, deadline=None, derandomize=True)
 
@@ -45,8 +45,8 @@ class Alternate:
     def average(self):
         return (1 + self.minimum) / 2
 
-    def allocate(self, scores, cohort, here):
-        theta = 1.0 if len(here.state.get("rounds", ())) % 2 else self.minimum
+    def allocate(self, scores, cohort, context):
+        theta = 1.0 if len(context.state.get("rounds", ())) % 2 else self.minimum
         return Allocation(theta, np.full(len(scores), theta))
 
     def learn(self, state, outcome):
@@ -93,7 +93,7 @@ def told(clients, moment=None, **more):
     """Scores, and links of an update of a million values."""
     scores, up, computing, sizes, norms = (np.array(column) for column in zip(*clients, strict=True))
     conditions = links(up, computing, budget=20.0, size=10**6, coder=Drive())
-    return scores, here(conditions, moment or Moment(3, 10), norms=norms, sizes=sizes, **more)
+    return scores, context(conditions, moment or Moment(3, 10), norms=norms, sizes=sizes, **more)
 
 
 def picked(situation, order):

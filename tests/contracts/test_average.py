@@ -53,7 +53,7 @@ def after(part, some, rounds=ROUNDS):
 
 
 def test_every_kind_is_here():
-    assert {type(part) for part in ALL} >= set(KINDS["average"].values())
+    assert {type(part) for part in ALL} >= set(KINDS["model_average"].values())
 
 
 @pytest.mark.parametrize("part", ALL, ids=repr)
@@ -93,7 +93,9 @@ def test_neither_state_nor_model_is_changed_and_the_state_can_be_written(part):
         assert {name: array.tobytes() for name, array in new.items()} == seen
         assert {name: array.tobytes() for name, array in state.items()} == before[1]
         model[:] = before[0]
-        state = by_role({name: array.copy() for name, array in flat({"average": new}).items()}).get("average", {})
+        state = by_role({name: array.copy() for name, array in flat({"model_average": new}).items()}).get(
+            "model_average", {}
+        )
         assert {name: array.tobytes() for name, array in state.items()} == {n: a.tobytes() for n, a in new.items()}
     assert_array_equal(part.mean(state, some[-1]), part.mean(after(part, models()), some[-1]))
 

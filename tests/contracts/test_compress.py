@@ -167,10 +167,10 @@ def test_the_density_counts_where_it_is_used(part: Any) -> None:
 @pytest.mark.slow
 def test_unbiased_is_right_on_average(part: Any) -> None:
     """Within five standard errors in each coordinate. (None is so small that it would hardly ever be sent.)"""
-    v, here, count = normal(128), bowls(128), 1200
+    v, context, count = normal(128), bowls(128), 1200
     v += np.sign(v) / 2
     density = 0.25 if promises(part, "uses_density") else 1.0
-    got = np.stack([part.compress(v, density, here)[0].dense() for _ in range(count)]).astype(np.float64)
+    got = np.stack([part.compress(v, density, context)[0].dense() for _ in range(count)]).astype(np.float64)
     assert (np.abs(got.mean(0) - v) <= 5 * got.std(0) / np.sqrt(count) + 1e-5).all()
 
 
@@ -178,15 +178,15 @@ def test_unbiased_is_right_on_average(part: Any) -> None:
 def test_a_memory_of_what_is_left_stays_bounded_where_it_takes_one(part: Any) -> None:
     """The same update again and again: on average everything arrives (and what is left does not grow)."""
     if not promises(part, "takes_memory"):
-        assert promises(part, "unbiased") or part.brings["memory"] == {"kind": "none"}
+        assert promises(part, "unbiased") or part.brings["error_feedback"] == {"kind": "none"}
         return
     memory, kept, arrived, delta = ErrorMemory("static", static=1.0), {}, np.zeros(60), normal(60)
-    here, rounds = bowls(20, 40), 300
+    context, rounds = bowls(20, 40), 300
     for _ in range(rounds):
         v, offered = memory.offer(delta, kept)
-        update, state = part.compress(v, 0.25 if promises(part, "uses_density") else 1.0, here)
-        here = dataclasses.replace(here, state=state)
-        kept = memory.settle(offered, update, 1.0)
+        update, state = part.compress(v, 0.25 if promises(part, "uses_density") else 1.0, context)
+        context = dataclasses.replace(context, state=state)
+        kept = memory.update_state(offered, update, 1.0)
         arrived += update.dense()
     assert np.linalg.norm(arrived / rounds - delta) < 0.15 * np.linalg.norm(delta)
 
@@ -197,7 +197,7 @@ def test_its_declarations_hold_together(part: Any) -> None:
     assert type(part)() == type(part)(), "every setting has a default"
     brings = getattr(part, "brings", {})
     kinds = {kind.kind: kind for kind in MEMORIES}
-    memory = dict(brings.get("memory", {"kind": "none"}))
+    memory = dict(brings.get("error_feedback", {"kind": "none"}))
     made = kinds[memory.pop("kind")](**memory)
     check(made)
     keeps = getattr(made, "keeps", False)

@@ -65,7 +65,7 @@ def walk(part, some):
 
 
 def test_every_kind_is_here():
-    assert {type(part) for part in ALL} >= set(KINDS["down"].values())
+    assert {type(part) for part in ALL} >= set(KINDS["downlink"].values())
 
 
 @pytest.mark.parametrize("coder", [Drive(), Ternary(), STC(rounding="ceil"), TopK()], ids=lambda part: part.kind)
@@ -105,21 +105,21 @@ def test_who_takes_the_steps_of_the_trail_has_the_model_to_the_bit(part):
             continue
         costs = trail.bytes()
         for client in range(CLIENTS):
-            payloads, here = trail.steps(client), models[trail.has[client]]
+            payloads, context = trail.steps(client), models[trail.has[client]]
             if payloads is None:
                 assert costs[client] == trail.whole == 4 * SIZE
                 continue
             assert costs[client] == sum(map(len, payloads)) < trail.whole
             for payload in payloads:
-                here = here + decode(payload, SIZE).dense() if payload else here
-            assert_array_equal(here.view(np.int32), model.view(np.int32))
+                context = context + decode(payload, SIZE).dense() if payload else context
+            assert_array_equal(context.view(np.int32), model.view(np.int32))
 
 
 @each
 def test_nothing_is_changed_in_place_and_a_state_that_was_written_goes_on_the_same(part):
     state, _, _ = walk(part, steps())[-1]
     before = {name: array.tobytes() for name, array in state.items()}
-    written = by_role({name: array.copy() for name, array in flat({"down": state}).items()}).get("down", {})
+    written = by_role({name: array.copy() for name, array in flat({"downlink": state}).items()}).get("downlink", {})
     (step, *_), layers = steps(), [100, SIZE]
     for ids in ([0, 3], [1]):
         new = part.fetched(state, np.array(ids), 6, CLIENTS)

@@ -10,7 +10,7 @@ import pytest
 from compressing import array, assert_equal, normal
 from heteroselect.core.part import SettingError, check
 from heteroselect.core.state import by_role, flat
-from heteroselect.parts.compress import EF21, MEMORIES, ErrorMemory, Kept, MomentumMemory, NoMemory, TopK, Update
+from heteroselect.parts.compress import EF21, MEMORIES, ErrorMemory, MomentumMemory, NoMemory, PartState, TopK, Update
 from heteroselect.parts.compress.topk import top_positions
 
 
@@ -26,14 +26,14 @@ class Sum:
     def beta(self, theta: float) -> float:
         return 1.0
 
-    def offer(self, delta: np.ndarray, kept: Kept) -> tuple[np.ndarray, Kept]:
+    def offer(self, delta: np.ndarray, kept: PartState) -> tuple[np.ndarray, PartState]:
         if not np.isfinite(delta).all():
             raise ValueError("a coordinate is not finite")
         learnt = kept["learnt"] + delta if kept else delta
         sent = kept.get("sent", np.zeros_like(delta))
         return learnt - sent, {"learnt": learnt, "sent": sent}
 
-    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+    def update_state(self, kept: PartState, sent: Update | None, beta: float) -> PartState:
         if sent is None:
             return kept
         return {"learnt": kept["learnt"], "sent": kept["sent"] + sent.dense()}
@@ -57,17 +57,17 @@ def largest(v: np.ndarray, kept: int = 5) -> Update:
     return Update.keep(v, top_positions(np.abs(v), kept))
 
 
-def rounds(part: Any, count: int = 4, detour: bool = False) -> tuple[list[Update], Kept]:
+def rounds(part: Any, count: int = 4, detour: bool = False) -> tuple[list[Update], PartState]:
     """What is sent in some rounds, of which the third is lost, and what is kept after them."""
     kept, sent = {}, []
     for number in range(count):
         v, offered = part.offer(normal(40, number), kept)
         sent.append(largest(v))
-        kept = part.settle(offered, None if number == 2 else sent[-1], part.beta(0.2))
+        kept = part.update_state(offered, None if number == 2 else sent[-1], part.beta(0.2))
         if detour:
-            names = flat({"memory": kept})
+            names = flat({"error_feedback": kept})
             kept = by_role({n: np.frombuffer(a.tobytes(), a.dtype).reshape(a.shape) for n, a in names.items()})
-            kept = kept.get("memory", {})
+            kept = kept.get("error_feedback", {})
     return sent, kept
 
 
@@ -99,7 +99,7 @@ def test_what_it_is_given_is_left_alone(part: Any) -> None:
     delta.setflags(write=False)
     v, offered = part.offer(delta, kept)
     before = {name: values.copy() for name, values in {**kept, **offered}.items()}
-    part.settle(offered, largest(v), 0.5)
+    part.update_state(offered, largest(v), 0.5)
     assert all(np.array_equal(before[name], {**kept, **offered}[name]) for name in before)
     assert delta.tolist() == normal(40, 9).tolist()
 
@@ -122,7 +122,7 @@ def test_an_upload_that_was_lost_costs_nothing(part: Any) -> None:
     if isinstance(part, MomentumMemory) and part.momentum:
         pytest.skip("its velocity goes on: by hand in tests/parts/compress/test_memory.py")
     _, offered = part.offer(normal(40), {})
-    v, _ = part.offer(np.zeros(40, np.float32), part.settle(offered, None, 0.5))
+    v, _ = part.offer(np.zeros(40, np.float32), part.update_state(offered, None, 0.5))
     expected = normal(40) if getattr(part, "keeps", False) and part.kind != "ef21" else np.zeros(40)
     assert v.tolist() == expected.tolist()
 
@@ -135,7 +135,7 @@ def test_at_beta_one_what_arrived_and_what_waits_make_the_whole(part: Any, lost:
     for turn, delta in enumerate(deltas):
         v, offered = part.offer(delta, kept)
         update = TopK().compress(v, 0.14, None)[0]
-        kept = part.settle(offered, None if turn in lost else update, 1.0)
+        kept = part.update_state(offered, None if turn in lost else update, 1.0)
         if turn not in lost:
             arrived += update.dense()
     waiting = part.offer(np.zeros(50, np.float32), kept)[0]

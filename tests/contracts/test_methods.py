@@ -13,7 +13,7 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.state import by_role, flat
 from heteroselect.round.method import NEEDS
 from heteroselect.round.round import play_round
-from heteroselect.round.server import Played, Server
+from heteroselect.round.server import RoundOutcome, Server
 from heteroselect.round.step import play_step
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import simulated
@@ -32,10 +32,12 @@ class Last:
 
     skip: int = 0
 
-    def select(self, scores: Any, here: Any) -> Any:
-        assert here.links.up.shape == here.ids.shape
-        count = here.state.get("rounds", np.zeros(1)) + 1
-        return here.cohort(np.arange(len(here.ids))[-here.size - self.skip :][: here.size], state={"rounds": count})
+    def select(self, scores: Any, context: Any) -> Any:
+        assert context.links.up.shape == context.ids.shape
+        count = context.state.get("rounds", np.zeros(1)) + 1
+        return context.cohort(
+            np.arange(len(context.ids))[-context.size - self.skip :][: context.size], state={"rounds": count}
+        )
 
 
 OWN = Method("own", select=Last(skip=1))
@@ -51,7 +53,7 @@ def blobs(count: int = 120, classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def experiment(method: Method) -> Experiment:
-    changes = {"method.train.steps": 2, "method.train.batch": 4}
+    changes = {"method.solver.steps": 2, "method.solver.batch": 4}
     if getattr(method.score, "mode", "") == "candidates":
         changes["method.score.candidates"] = SELECTED + 1
     run = {"clients": CLIENTS, "selected": SELECTED, "rounds": ROUNDS, "data": {"partition": "iid"}}
@@ -60,7 +62,7 @@ def experiment(method: Method) -> Experiment:
 
 def played(
     method: Method, before: Server | None = None, rounds: int = ROUNDS, world: World | None = None
-) -> list[Played]:
+) -> list[RoundOutcome]:
     """Round after round, each taken over by server and clients; in another world and by its clock, where there is
     one."""
     made = experiment(method)
@@ -71,7 +73,7 @@ def played(
     progress.server = before or progress.server
     with simulated(made, progress, threads=1) as engine:
         for t in range(progress.server.round + 1, rounds + 1):
-            play = play_step if method.wait.size else play_round
+            play = play_step if method.async_mode.size else play_round
             one = play(
                 Moment(t, ROUNDS),
                 progress.server,
@@ -81,7 +83,7 @@ def played(
                 made.streams,
                 selected=SELECTED,
             )
-            engine.clients.settle(one.used)
+            engine.clients.acknowledge(one.used)
             progress.uploads.update(one.received)
             progress.server = one.server
             found.append(one)
@@ -89,7 +91,7 @@ def played(
 
 
 @cache
-def whole(method: Method) -> list[Played]:
+def whole(method: Method) -> list[RoundOutcome]:
     return played(method)
 
 
@@ -130,7 +132,7 @@ def test_it_plays_where_links_change_and_clients_leave(method: Method) -> None:
     now = 0.0
     for t, one in enumerate(played(method, rounds=2, world=REAL), start=1):
         record = one.record
-        assert set(record.selected) <= (STAY if t > 1 and not method.wait.size else STAY | LEAVE)
+        assert set(record.selected) <= (STAY if t > 1 and not method.async_mode.size else STAY | LEAVE)
         assert {k for k, used in one.used.items() if used} <= STAY, "the others are gone before anything can arrive"
         assert sum(record.weights) > 0
         assert one.server.now == now + record.seconds > now

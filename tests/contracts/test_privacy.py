@@ -23,8 +23,8 @@ SMALL = {
     "clients": 8,
     "selected": 4,
     "rounds": 4,
-    "method.train.steps": 3,
-    "method.train.batch": 8,
+    "method.solver.steps": 3,
+    "method.solver.batch": 8,
     "method.privacy.kind": "gaussian",
     "method.privacy.noise": 0.1,
     "simulate.checkpoint_rounds": 1,
@@ -74,12 +74,18 @@ def private(**parts: object) -> Method:
 @pytest.mark.parametrize(
     ("parts", "why"),
     [
-        ({"memory": ErrorMemory(), "compress": TopK()}, "gaussian is allowed with memory none only, not error"),
+        (
+            {"error_feedback": ErrorMemory(), "compress": TopK()},
+            "gaussian is allowed with error_feedback none only, not error",
+        ),
         ({"select": Oort()}, "gaussian is allowed with select uniform or everybody only, not oort"),
         ({"weigh": Method().weigh}, "gaussian is allowed with weigh uniform only, not data"),
         ({"compress": KINDS["compress"]["curvature"]()}, "looks at the client's data again"),
-        ({"choose": KINDS["choose"]["optimal-client-sampling"]()}, "gaussian is allowed with choose none only"),
-        ({"wait": KINDS["wait"]["buffer"]()}, "gaussian is allowed with wait all only, not buffer"),
+        (
+            {"second_selection": KINDS["second_selection"]["optimal-client-sampling"]()},
+            "gaussian is allowed with second_selection none only",
+        ),
+        ({"async_mode": KINDS["async_mode"]["buffer"]()}, "gaussian is allowed with async_mode all only, not buffer"),
     ],
     ids=lambda one: next(iter(one)) if isinstance(one, dict) else "",
 )
@@ -89,7 +95,7 @@ def test_what_cannot_carry_it_is_refused(parts, why):
 
 
 def test_top_k_of_noise_is_cautioned_about_and_an_unbiased_coder_is_not():
-    given = {"privacy.kind": "gaussian", "compress.kind": "topk", "memory.kind": "none"}
+    given = {"privacy.kind": "gaussian", "compress.kind": "topk", "error_feedback.kind": "none"}
     assert any("mostly noise" in text for text in changed(Method(), given=given).brought)
     found = changed(Method(), given={**given, "compress.kind": "ternary"})
     assert not any("noise" in text for text in found.brought)

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 from numpy.testing import assert_allclose
 
 from heteroselect.core import part, state
-from heteroselect.core.cohort import Outcome, Situation
+from heteroselect.core.cohort import Outcome, SelectionContext
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
@@ -25,11 +25,11 @@ class Largest:
     batches = 1
     augmented = False
 
-    def asks(self, here):
-        return here.ids[:0]
+    def asks(self, context):
+        return context.ids[:0]
 
-    def score(self, here):
-        return Scores(here.ids, here.population.sizes / here.population.sizes.max(), {})
+    def score(self, context):
+        return Scores(context.ids, context.population.sizes / context.population.sizes.max(), {})
 
 
 SHIPPED = [
@@ -57,15 +57,15 @@ def known(seed=0) -> Population:
     )
 
 
-def situation(scorer, population=None, seed=0, kept=None) -> Situation:
+def situation(scorer, population=None, seed=0, kept=None) -> SelectionContext:
     """No more than the scorer says that it needs, and the losses that it asks for."""
     population = known() if population is None else population
     if "uploads" not in needs_of(scorer):
         population = replace(population, uploads={})
-    here = Situation(MOMENT, IDS, population, rng=default_rng(seed), state=kept or {})
-    asked = scorer.asks(here)
+    context = SelectionContext(MOMENT, IDS, population, rng=default_rng(seed), state=kept or {})
+    asked = scorer.asks(context)
     losses = np.where(np.isin(IDS, asked), default_rng(9).uniform(0.5, 3, len(IDS)), np.nan)
-    return replace(here, population=replace(population, losses=losses), rng=None)
+    return replace(context, population=replace(population, losses=losses), rng=None)
 
 
 def outcome(seed):
@@ -92,8 +92,8 @@ def test_kinds_declare_themselves():
 @ALL
 def test_asked_are_candidates_once_each_and_nobody_without_need(scorer):
     for seed in range(20):
-        here = Situation(MOMENT, IDS, known(), rng=default_rng(seed))
-        asked, again = scorer.asks(here), scorer.asks(replace(here, rng=default_rng(seed)))
+        context = SelectionContext(MOMENT, IDS, known(), rng=default_rng(seed))
+        asked, again = scorer.asks(context), scorer.asks(replace(context, rng=default_rng(seed)))
         assert asked.tolist() == again.tolist() == sorted(set(asked.tolist()))
         assert set(asked.tolist()) <= set(IDS.tolist())
         assert (len(asked) > 0) == ("losses" in needs_of(scorer))
@@ -103,9 +103,9 @@ def test_asked_are_candidates_once_each_and_nobody_without_need(scorer):
 
 @ALL
 def test_one_score_for_each_who_may_be_selected_and_nothing_given_is_changed(scorer):
-    here = situation(scorer, kept=learnt(scorer))
-    before = deepcopy(vars(here.population)), deepcopy(here.state)
-    scores = scorer.score(here)
+    context = situation(scorer, kept=learnt(scorer))
+    before = deepcopy(vars(context.population)), deepcopy(context.state)
+    scores = scorer.score(context)
     assert (np.diff(scores.ids) > 0).all()
     candidates = isinstance(scorer, Informativeness) and scorer.mode == "candidates"
     assert len(scores.ids) == (4 if candidates else len(IDS))
@@ -113,17 +113,17 @@ def test_one_score_for_each_who_may_be_selected_and_nothing_given_is_changed(sco
     assert all(one.shape == scores.total.shape for one in scores.parts.values())
     for name, values in before[0].items():
         if isinstance(values, np.ndarray):
-            assert np.array_equal(values, getattr(here.population, name), equal_nan=True)
-    assert all((before[1][name] == here.state[name]).all() for name in before[1])
-    assert scorer.score(here).total.tolist() == scores.total.tolist()
+            assert np.array_equal(values, getattr(context.population, name), equal_nan=True)
+    assert all((before[1][name] == context.state[name]).all() for name in before[1])
+    assert scorer.score(context).total.tolist() == scores.total.tolist()
 
 
 @ALL
 def test_relabelling_clients_relabels_their_scores(scorer):
-    here = situation(scorer, kept=learnt(scorer))
+    context = situation(scorer, kept=learnt(scorer))
     order = default_rng(3).permutation(len(IDS))
-    found = dict(zip(scorer.score(here).ids, scorer.score(here).total, strict=True))
-    turned = scorer.score(replace(here, population=here.population.only(order)))
+    found = dict(zip(scorer.score(context).ids, scorer.score(context).total, strict=True))
+    turned = scorer.score(replace(context, population=context.population.only(order)))
     back = dict(zip(IDS, IDS[order], strict=True))
     assert_allclose(turned.total, [found[back[k]] for k in turned.ids], atol=1e-12)
 
@@ -143,7 +143,7 @@ def test_the_state_survives_being_written_down_and_is_not_changed_in_place(score
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 @pytest.mark.parametrize("scorer", [one for one in SHIPPED if "losses" in needs_of(one) and one.mode == "all"])
 def test_a_loss_that_is_not_finite_is_refused(scorer, bad):
-    here = situation(scorer)
-    here.population.losses[1] = bad
+    context = situation(scorer)
+    context.population.losses[1] = bad
     with pytest.raises(ValueError, match="not finite"):
-        scorer.score(here)
+        scorer.score(context)

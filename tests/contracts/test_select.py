@@ -35,8 +35,8 @@ from heteroselect.parts.select import (
     Pool,
     PowerOfChoice,
     Reinforced,
+    SelectionContext,
     SendAll,
-    Situation,
     Softmax,
     Uniform,
 )
@@ -48,10 +48,10 @@ class Seldom:
 
     needs = frozenset({"scores"})
 
-    def select(self, scores, here):
+    def select(self, scores, context):
         if np.isnan(scores).any():
             raise ValueError("a client's score is not a number")
-        return here.cohort(np.lexsort((-scores, here.population.counts))[: here.size])
+        return context.cohort(np.lexsort((-scores, context.population.counts))[: context.size])
 
 
 SHIPPED = [
@@ -112,13 +112,13 @@ def scored(clients=len(GAPS)):
     return default_rng(2).permutation(clients) / clients
 
 
-def situation(selector, ids=GAPS, population=None, conditions=None, size=4, seed=0, kept=None) -> Situation:
+def situation(selector, ids=GAPS, population=None, conditions=None, size=4, seed=0, kept=None) -> SelectionContext:
     """No more than the selector says that it needs."""
     needs = needs_of(selector)
     population = known(len(ids)) if population is None else population
     population = population if "uploads" in needs else replace(population, uploads={})
     conditions = (conditions or links(len(ids))) if "links" in needs else None
-    return Situation(MOMENT, ids, population, size, default_rng(seed), conditions, kept or {})
+    return SelectionContext(MOMENT, ids, population, size, default_rng(seed), conditions, kept or {})
 
 
 def same(one, other) -> bool:
@@ -148,8 +148,8 @@ def test_distinct_client_numbers_of_the_candidates(selector, fresh):
         check_distinct(selector, situation(selector, population=population, size=size), size)
 
 
-def check_distinct(selector, here, size):
-    cohort = checked(selector.select(scored(), here), here.ids)
+def check_distinct(selector, context, size):
+    cohort = checked(selector.select(scored(), context), context.ids)
     if isinstance(selector, Everybody):
         assert cohort.ids.tolist() == GAPS.tolist()
     elif isinstance(selector, Pool):
@@ -166,10 +166,10 @@ def check_distinct(selector, here, size):
 @each()
 def test_a_seed_gives_one_cohort_and_nothing_given_is_changed(selector):
     kept = selector.select(scored(), situation(selector)).state
-    here = situation(selector, seed=3, kept=kept)
-    before, scores = deepcopy(replace(here, rng=None)), scored()
-    first = selector.select(scores, here)
-    assert same(before, replace(here, rng=None))
+    context = situation(selector, seed=3, kept=kept)
+    before, scores = deepcopy(replace(context, rng=None)), scored()
+    first = selector.select(scores, context)
+    assert same(before, replace(context, rng=None))
     assert same(scores, scored())
     assert same(first, selector.select(scored(), situation(selector, seed=3, kept=kept)))
 
@@ -228,16 +228,16 @@ def test_relabelling_clients_relabels_how_often_each_is_drawn(selector):
     assert (abs(one[order] - other) <= 4 * np.sqrt(2 * mean * (1 - mean) / draws) + 1e-12).all()
 
 
-def drawn_often(selector, scores, here, seeds):
+def drawn_often(selector, scores, context, seeds):
     """How often each candidate was drawn."""
-    seen = sum(np.isin(GAPS, selector.select(scores, replace(here, rng=default_rng(seed))).ids) for seed in seeds)
+    seen = sum(np.isin(GAPS, selector.select(scores, replace(context, rng=default_rng(seed))).ids) for seed in seeds)
     return seen.astype(np.int64) / len(seeds)
 
 
 @each()
 def test_equal_scores_are_no_obstacle(selector):
-    here = situation(selector)
-    checked(selector.select(np.full(len(GAPS), 0.5), here), here.ids)
+    context = situation(selector)
+    checked(selector.select(np.full(len(GAPS), 0.5), context), context.ids)
 
 
 @each(Softmax, PowerOfChoice, FedLECC, Seldom)
@@ -260,9 +260,9 @@ def test_links_are_asked_for_where_they_are_missing(selector):
 @pytest.mark.slow
 def test_a_sum_divided_by_inclusion_is_unbiased(selector):
     x = default_rng(5).standard_normal(GAPS.max() + 1)
-    here, sums = situation(selector), np.empty(DRAWS)
+    context, sums = situation(selector), np.empty(DRAWS)
     for seed in range(DRAWS):
-        cohort = selector.select(scored(), replace(here, rng=default_rng(seed)))
+        cohort = selector.select(scored(), replace(context, rng=default_rng(seed)))
         sums[seed] = (x[cohort.ids] / cohort.inclusion).sum()
     assert abs(sums.mean() - x[GAPS].sum()) <= 4 * sums.std() / math.sqrt(DRAWS) + 1e-9
 
@@ -271,9 +271,9 @@ def test_a_sum_divided_by_inclusion_is_unbiased(selector):
 @pytest.mark.slow
 def test_a_sum_weighed_by_share_is_unbiased(selector):
     x, sizes = default_rng(5).standard_normal(GAPS.max() + 1), known().sizes
-    here, sums = situation(selector), np.empty(DRAWS)
+    context, sums = situation(selector), np.empty(DRAWS)
     for seed in range(DRAWS):
-        cohort = selector.select(scored(), replace(here, rng=default_rng(seed)))
+        cohort = selector.select(scored(), replace(context, rng=default_rng(seed)))
         sums[seed] = cohort.share @ x[cohort.ids]
     assert abs(sums.mean() - x[GAPS] @ sizes / sizes.sum()) <= 4 * sums.std() / math.sqrt(DRAWS)
 

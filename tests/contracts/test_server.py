@@ -73,5 +73,7 @@ def test_a_step_changes_neither_its_state_nor_the_aggregate(part):
 def test_a_state_that_was_written_and_read_goes_on_the_same(part):
     first, second, third, _ = aggregates()
     state, _ = part.step(part.step({}, first)[0], second)
-    written = by_role({name: array.copy() for name, array in flat({"server": state}).items()}).get("server", {})
+    written = by_role({name: array.copy() for name, array in flat({"server_optimizer": state}).items()}).get(
+        "server_optimizer", {}
+    )
     assert part.step(written, third)[1].tobytes() == part.step(state, third)[1].tobytes()

@@ -15,7 +15,7 @@ from heteroselect.core.part import SettingError, check, declared, setting
 from heteroselect.core.state import by_role, flat
 from heteroselect.core.update import Update
 from heteroselect.engines.simulate.together import Together
-from heteroselect.parts.train import SGD, Calibrated, FedDyn, FedSOL, Job, Scaffold, Turn, TwoSided
+from heteroselect.parts.train import SGD, Calibrated, FedDyn, FedSOL, Job, Scaffold, ServerContext, TwoSided
 from heteroselect.parts.train.descent import descend
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
@@ -30,10 +30,10 @@ class Uphill:
         self.module, self.vector, self.gradient = model.module, model.vector, model.gradient
 
     def backward(self, loss, x, y):
-        value, here = self.model.backward(loss, x, y), self.vector.clone()
+        value, context = self.model.backward(loss, x, y), self.vector.clone()
         self.vector.add_(self.gradient, alpha=self.rho / (float(self.gradient.norm()) + 1e-12))
         self.model.backward(loss, x, y)
-        self.vector.copy_(here)
+        self.vector.copy_(context)
         return value
 
 
@@ -201,9 +201,9 @@ def federated(solver, through=lambda state: state):
             model.vector.copy_(w)
             solver.run(model, job(*data(10 * t + k), states=[clients[k]], shared=shared))
             sent.append(Update.whole((model.vector - w).numpy()))
-            clients[k] = through(solver.settle(clients[k], shared, sent[-1], Order(k, t, RATE, 1.0, 0.0, STEPS)))
+            clients[k] = through(solver.update_state(clients[k], shared, sent[-1], Order(k, t, RATE, 1.0, 0.0, STEPS)))
         aggregate = np.mean([one.dense() for one in sent], 0)
-        server, more = solver.follow(server, aggregate, Turn(RATE, STEPS, 2, 3))
+        server, more = solver.follow(server, aggregate, ServerContext(RATE, STEPS, 2, 3))
         server = through(server)
         w = w + torch.from_numpy(aggregate if more is None else aggregate + more)
     return w, [server, *clients]
@@ -211,9 +211,9 @@ def federated(solver, through=lambda state: state):
 
 def stored(state):
     """As a checkpoint has it: by joined names, as bytes."""
-    joined = {name: (array.tobytes(), array.dtype, array.shape) for name, array in flat({"train": state}).items()}
+    joined = {name: (array.tobytes(), array.dtype, array.shape) for name, array in flat({"solver": state}).items()}
     read = {name: np.frombuffer(data, dtype).reshape(shape) for name, (data, dtype, shape) in joined.items()}
-    return by_role(read).get("train", {})
+    return by_role(read).get("solver", {})
 
 
 @pytest.mark.parametrize("solver", TWO_SIDED, ids=repr)
@@ -234,8 +234,8 @@ def test_states_and_updates_are_read_not_written(solver):
     aggregate = rng.normal(size=size).astype(np.float32)
     arrays = [*state.values(), *shared.values(), *server.values(), sent.values, aggregate]
     copies = [array.copy() for array in arrays]
-    solver.settle(state, shared, sent, Order(0, 1, RATE, 1.0, 0.0, STEPS))
-    solver.follow(server, aggregate, Turn(RATE, STEPS, 2, 3))
+    solver.update_state(state, shared, sent, Order(0, 1, RATE, 1.0, 0.0, STEPS))
+    solver.follow(server, aggregate, ServerContext(RATE, STEPS, 2, 3))
     assert all((one == other).all() for one, other in zip(arrays, copies, strict=True))
 
 

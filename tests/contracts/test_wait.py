@@ -29,13 +29,13 @@ ALL = [WaitForAll(), Buffer(), Buffer(1, exponent=0.0), Buffer(10, 20, exponent=
 
 
 def test_every_kind_is_here():
-    assert {type(part) for part in ALL} >= set(KINDS["wait"].values())
+    assert {type(part) for part in ALL} >= set(KINDS["async_mode"].values())
 
 
 @pytest.mark.parametrize("part", ALL, ids=repr)
 def test_it_fits_its_role(part):
     check(part)
-    method = Method("own", wait=part)
+    method = Method("own", async_mode=part)
     assert method == replace(method)
     assert part.size >= 0
     assert part.concurrency >= 0
@@ -57,5 +57,5 @@ def test_what_is_fresh_counts_whole_and_what_is_staler_never_more(part):
 
 @pytest.mark.parametrize("part", [one for one in ALL if one.size], ids=repr)
 def test_where_clients_start_one_by_one_nothing_goes_by_whole_cohorts(part):
-    with pytest.raises(HeteroSelectError, match=r"method\.wait: .*; allowed with it is .*, not select everybody"):
-        Method("own", wait=part, select=Everybody())
+    with pytest.raises(HeteroSelectError, match=r"method\.async_mode: .*; allowed with it is .*, not select everybody"):
+        Method("own", async_mode=part, select=Everybody())

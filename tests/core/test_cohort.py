@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.core.cohort import Cohort, Situation, checked
+from heteroselect.core.cohort import Cohort, SelectionContext, checked
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import SettingError
 from heteroselect.core.population import Population
@@ -48,9 +48,9 @@ def test_shares_keep_their_sum_and_their_ratios(share, data):
     ("ids", "inclusion", "sentence"),
     [
         ([2, 2, 3], [1, 1, 1], "each once"),
-        ([-1, 2], [1, 1], "client numbers among the 4"),
-        ([0], [1], "client numbers among the 4"),
-        ([9], [1], "client numbers among the 4"),
+        ([-1, 2], [1, 1], "choose among the 4 numbers in context.ids"),
+        ([0], [1], "choose among the 4 numbers in context.ids"),
+        ([9], [1], "choose among the 4 numbers in context.ids"),
         ([], [], "one or more whole numbers"),
         ([2.0, 3.0], [1, 1], "whole numbers"),
         ([[2, 3]], [[1, 1]], "whole numbers"),
@@ -80,15 +80,15 @@ def test_an_inclusion_that_is_nothing_is_said():
 
 
 def test_places_become_client_numbers():
-    here = Situation(Moment(1, 9), ALLOWED, Population.new(np.full(4, 10)))
-    cohort = here.cohort(np.array([3, 0]), share=np.array([0.5, 0.25]), tau=0.7, state={"x": np.ones(1)})
+    context = SelectionContext(Moment(1, 9), ALLOWED, Population.new(np.full(4, 10)))
+    cohort = context.cohort(np.array([3, 0]), share=np.array([0.5, 0.25]), tau=0.7, state={"x": np.ones(1)})
     assert (cohort.ids.tolist(), cohort.inclusion.tolist(), cohort.share.tolist()) == ([8, 2], [1, 1], [0.5, 0.25])
     assert (cohort.tau, list(cohort.state)) == (0.7, ["x"])
 
 
 def test_what_a_part_was_not_given_is_named():
-    here = Situation(Moment(1, 9), ALLOWED, Population.new(np.full(4, 10)))
+    context = SelectionContext(Moment(1, 9), ALLOWED, Population.new(np.full(4, 10)))
     with pytest.raises(ValueError, match="links"):
-        _ = here.links
+        _ = context.links
     with pytest.raises(ValueError, match="generator"):
-        _ = here.random
+        _ = context.random

@@ -33,15 +33,15 @@ def test_there_and_back_is_the_same(state):
 
 def test_by_hand():
     one, two, three = np.ones(1), np.ones(2), np.ones(3)
-    state = {"memory": {"residual": one}, "train": {"residual": two, "control": three}}
+    state = {"error_feedback": {"residual": one}, "solver": {"residual": two, "control": three}}
     joined = flat(state)
-    assert list(joined) == ["memory.residual", "train.residual", "train.control"]
-    assert joined["train.residual"] is two
+    assert list(joined) == ["error_feedback.residual", "solver.residual", "solver.control"]
+    assert joined["solver.residual"] is two
     assert by_role(joined) == state
 
 
 def test_a_role_that_keeps_nothing_leaves_no_trace():
-    assert flat({"memory": {}, "train": {}}) == {}
+    assert flat({"error_feedback": {}, "solver": {}}) == {}
     assert by_role({}) == {}
 
 

@@ -97,7 +97,7 @@ def test_a_folder_of_something_else_is_refused(datasets: Any, tmp_path: Path):
 
 def test_a_run_on_it(saved: str):
     settings = {"data.name": saved, "data.partition": "natural", "data.owner_column": "writer", "clients": 4}
-    small = {"selected": 2, "rounds": 2, "method": {"train": {"steps": 2, "batch": 4}}}
+    small = {"selected": 2, "rounds": 2, "method": {"solver": {"steps": 2, "batch": 4}}}
     found = heteroselect.run(small, settings={**settings, "data.unseen_fraction": 0.2}, threads=1)
     assert (len(found.summary["owners"]), found.summary["unseen_owners"]) == (4, 1)
 
@@ -116,7 +116,7 @@ def test_a_folder_does_not_get_to_download(tmp_path: Path, monkeypatch: pytest.M
     module = SimpleNamespace(load_dataset=load_dataset, load_from_disk=None)
     monkeypatch.setitem(sys.modules, "datasets", module)
     settings = {"data.name": "hf:some/one", "data.partition": "iid", "clients": 4, "selected": 2, "rounds": 4}
-    small = {**settings, "method.train.steps": 2, "method.train.batch": 4, "simulate.checkpoint_rounds": 1}
+    small = {**settings, "method.solver.steps": 2, "method.solver.batch": 4, "simulate.checkpoint_rounds": 1}
     with pytest.raises(PowerError):
         heteroselect.run({}, method="fedavg", settings=small, out=tmp_path / "run", watch=stop, threads=1)
     assert asked == ["some/one"]

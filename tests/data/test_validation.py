@@ -15,7 +15,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.result import Result
 from heteroselect.settings.config import load
 
-SMALL = {"clients": 6, "selected": 3, "rounds": 2, "method": {"train": {"steps": 4, "batch": 8}}}
+SMALL = {"clients": 6, "selected": 3, "rounds": 2, "method": {"solver": {"steps": 4, "batch": 8}}}
 ASIDE = {"data.validation_fraction": 0.25}
 TUNE = {**ASIDE, "data.evaluate": "validation"}
 NUMBERS = torch.arange(100)

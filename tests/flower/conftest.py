@@ -28,7 +28,7 @@ SMALL = {
     "clients": 6,
     "selected": 3,
     "rounds": 4,
-    "method.train.steps": 4,
+    "method.solver.steps": 4,
     "data.dominant_fraction": 0.4,
     "method.score.batches": 1,
 }
@@ -76,7 +76,7 @@ def small(method: str | None = None, **changes: Any) -> Experiment:
 
 def gathered(experiment: Experiment, nodes: Nodes, **more: Any) -> FlowerEngine:
     """The engine over these nodes, once it has found all clients."""
-    settings = {"run": "a", "kept": {}, "claims": experiment.method.screen.claims, **more}
+    settings = {"run": "a", "kept": {}, "claims": experiment.method.outlier_filter.claims, **more}
     engine = FlowerEngine(nodes, FlatModel(experiment.module).layout, experiment.config.clients, **settings)
     engine.gather()
     return engine

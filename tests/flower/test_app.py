@@ -59,8 +59,8 @@ def test_what_the_run_is_is_noted_before_its_first_round_and_holds_for_the_next_
     noted = (tmp_path / "run" / FINGERPRINT).read_bytes()
     with pytest.raises(HeteroSelectError, match="have no node"):  # the same again goes on
         app.main(Empty(), started)
-    with pytest.raises(HeteroSelectError, match=r"of another experiment \(method.train.steps: 50 → 7\)"):
-        app.main(Empty(), context(tmp_path, **{"method.train.steps": 7}))
+    with pytest.raises(HeteroSelectError, match=r"of another experiment \(method.solver.steps: 50 → 7\)"):
+        app.main(Empty(), context(tmp_path, **{"method.solver.steps": 7}))
     assert (tmp_path / "run" / FINGERPRINT).read_bytes() == noted
 
 

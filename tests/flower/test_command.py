@@ -47,16 +47,23 @@ def test_method_and_parts_of_ones_own_may_be_in_several_files(tmp_path, monkeypa
     part = "from dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Double:\n    factor: float = 2.0\n"
     part += "    def step(self, state, aggregate):\n        return {}, self.factor * aggregate\n"
     (tmp_path / "part.py").write_text(part)
-    changes = ["method.server.kind=part.py:Double", "method.server.factor=3", "method.compress.kind=stc"]
+    changes = [
+        "method.server_optimizer.kind=part.py:Double",
+        "method.server_optimizer.factor=3",
+        "method.compress.kind=stc",
+    ]
     config, own = _config("mnist", "mine.py:mine", changes, None, clients=3)
-    assert own == {"method": f"{tmp_path}/mine.py:mine", "parts": {"method.server.kind": f"{tmp_path}/part.py:Double"}}
+    assert own == {
+        "method": f"{tmp_path}/mine.py:mine",
+        "parts": {"method.server_optimizer.kind": f"{tmp_path}/part.py:Double"},
+    }
     plan = Plan("deploy", "a", 3, **own)
     assert Plan.of(plan.text) == plan
     monkeypatch.chdir("/")
     here = _experiment(to_toml(config), plan.text)
     assert here.config.method == config.method
-    assert (type(here.method.server).__name__, here.method.server.factor) == ("Double", 3.0)
-    for file, key in (("part.py", "method.server.kind"), ("mine.py", "--method")):
+    assert (type(here.method.server_optimizer).__name__, here.method.server_optimizer.factor) == ("Double", 3.0)
+    for file, key in (("part.py", "method.server_optimizer.kind"), ("mine.py", "--method")):
         text = (tmp_path / file).read_text()
         (tmp_path / file).write_text(text + "# changed\n")
         with pytest.raises(HeteroSelectError, match=rf"{key}: .*{file} has changed since the run began"):
@@ -77,7 +84,7 @@ def test_more_nodes_than_clients_and_simulated_links_that_are_measured_are_refus
 @pytest.mark.parametrize("command", ["simulate", "deploy"])
 def test_a_server_that_does_not_wait_is_refused(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(HeteroSelectError, match=r"method\.wait\.kind: buffer is for the simulator; allowed on Flower"):
+    with pytest.raises(HeteroSelectError, match=r"method\.async_mode\.kind: buffer is for the simulator; on Flower"):
         run("flower", command, "mnist", "--method", "fedbuff")
     assert not list(tmp_path.iterdir())
 
@@ -139,7 +146,7 @@ def stopped(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = "from heteroselect.parts.aggregate import ServerMomentum\nopen('loaded', 'w').close()\n"
     (tmp_path / "part.py").write_text(text + "\nclass Step(ServerMomentum):\n    pass\n")
-    config, own = _config("mnist", None, ["method.server.kind=part.py:Step"], None, clients=3)
+    config, own = _config("mnist", None, ["method.server_optimizer.kind=part.py:Step"], None, clients=3)
     folder = tmp_path / "run"
     folder.mkdir()
     (folder / "config.toml").write_text(to_toml(config))
@@ -150,7 +157,9 @@ def stopped(tmp_path, monkeypatch):
 
 
 def test_code_that_only_the_folder_names_is_not_run(stopped):
-    with pytest.raises(HeteroSelectError, match=r"method\.server\.kind: .*part\.py:Step is code of your own; name its"):
+    with pytest.raises(
+        HeteroSelectError, match=r"method\.server_optimizer\.kind: .*part\.py:Step is code of your own; name its"
+    ):
         run("flower", "resume", str(stopped))
     assert not (stopped.parent / "loaded").exists()
 
@@ -160,11 +169,13 @@ def test_code_that_is_named_must_be_that_of_the_run(stopped, monkeypatch):
     monkeypatch.setattr("heteroselect.flower.supervise.supervise", lambda *words: seen.append(words) or 1 / 0)
     other = stopped.parent / "other.py"
     other.write_text((stopped.parent / "part.py").read_text() + "# changed\n")
-    with pytest.raises(HeteroSelectError, match=r"method\.server\.kind: .*other\.py has changed since the run began"):
-        run("flower", "resume", str(stopped), "--set", f"method.server.kind={other}:Step")
+    with pytest.raises(
+        HeteroSelectError, match=r"method\.server_optimizer\.kind: .*other\.py has changed since the run began"
+    ):
+        run("flower", "resume", str(stopped), "--set", f"method.server_optimizer.kind={other}:Step")
     with pytest.raises(ZeroDivisionError):
-        run("flower", "resume", str(stopped), "--set", "method.server.kind=part.py:Step")
-    assert seen[0][2].parts == {"method.server.kind": f"{stopped.parent}/part.py:Step"}
+        run("flower", "resume", str(stopped), "--set", "method.server_optimizer.kind=part.py:Step")
+    assert seen[0][2].parts == {"method.server_optimizer.kind": f"{stopped.parent}/part.py:Step"}
 
 
 def test_where_flower_worked_may_not_be_a_link(stopped, tmp_path):
@@ -173,7 +184,7 @@ def test_where_flower_worked_may_not_be_a_link(stopped, tmp_path):
     (precious / "thesis.txt").write_text("mine")
     (stopped / "flower").symlink_to(precious)
     with pytest.raises(HeteroSelectError, match="flower is a link"):
-        run("flower", "resume", str(stopped), "--set", "method.server.kind=part.py:Step")
+        run("flower", "resume", str(stopped), "--set", "method.server_optimizer.kind=part.py:Step")
     assert (precious / "thesis.txt").read_text() == "mine"
 
 

@@ -28,7 +28,7 @@ from heteroselect.settings.config import load
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
 
 # nobody is asked for a loss, so that a round is one message for each client
-SETTINGS = {"method.score.mode": "stale", "method.train.steps": 5}
+SETTINGS = {"method.score.mode": "stale", "method.solver.steps": 5}
 
 
 @contextmanager
@@ -122,9 +122,9 @@ def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_com
         "from heteroselect.parts.aggregate import ServerMomentum\n\nclass Step(ServerMomentum):\n    pass\n"
     )
     resume = [sys.executable, "-m", "heteroselect", "flower", "resume", str(out), "--json"]
-    resume += ["--method", f"{file}:mine", "--set", f"method.server.kind={part}:Step"]
+    resume += ["--method", f"{file}:mine", "--set", f"method.server_optimizer.kind={part}:Step"]
     options = ["--nodes", "2", "--rounds", "3", "--tls", "--method", f"{file}:mine"]
-    options += ["--set", f"method.server.kind={part}:Step"]
+    options += ["--set", f"method.server_optimizer.kind={part}:Step"]
     with deployed(out, *options, "--set", "simulate.checkpoint_rounds=1") as process:
         wait_for(lambda: out.is_dir() and (out / "flower" / "supernode-1.log").exists(), process)
         said = stranger(out, tmp_path, process)

@@ -19,8 +19,8 @@ from heteroselect.runs.loop import play
 from heteroselect.runs.progress import find_latest
 from heteroselect.settings.config import to_toml
 
-KIND = {"method.down.kind": "steps"}
-TERNARY = {"method.down.coder": "ternary", "method.down.density": 0.5}
+KIND = {"method.downlink.kind": "steps"}
+TERNARY = {"method.downlink.coder": "ternary", "method.downlink.density": 0.5}
 
 
 @pytest.fixture
@@ -267,5 +267,5 @@ def test_a_server_that_falls_back_ends_in_the_same_bits(tmp_path, nodes_of, smal
 
 
 def test_a_strategy_refuses_steps():
-    with pytest.raises(HeteroSelectError, match=r"method\.down\.kind: allowed in a HeteroSelectStrategy is model"):
+    with pytest.raises(HeteroSelectError, match=r"method\.downlink\.kind: allowed in a HeteroSelectStrategy is model"):
         HeteroSelectStrategy(torch.nn.Linear(2, 2), method="fedavg", clients=2, selected=1, rounds=1, settings=KIND)

@@ -85,10 +85,10 @@ from heteroselect.core.part import setting
 class Seldom:
     luck: float = setting(0.5, "how much chance there is in it", ge=0)
 
-    def select(self, scores, here):
-        last = here.state.get("last", np.zeros(len(here.population)))
-        worth = here.population.counts + last + self.luck * here.rng.random(len(here.ids))
-        return here.cohort(np.argsort(worth)[: here.size], state={"last": last + 1})
+    def select(self, scores, context):
+        last = context.state.get("last", np.zeros(len(context.population)))
+        worth = context.population.counts + last + self.luck * context.rng.random(len(context.ids))
+        return context.cohort(np.argsort(worth)[: context.size], state={"last": last + 1})
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def test_a_part_from_a_users_file_runs_to_the_simulators_bits(tmp_path, role, no
     file = tmp_path / "mine.py"
     file.write_text(OWN)
     named = {"method.select.kind": f"{file}:Seldom", "method.compress.kind": f"{file}:Alternating"}
-    changes = [f"{key}={value}" for key, value in {**SMALL, "method.train.steps": 4}.items()]
+    changes = [f"{key}={value}" for key, value in {**SMALL, "method.solver.steps": 4}.items()]
     changes.append(f"method.{role}.kind={named[f'method.{role}.kind']}")
     changes += ["method.select.luck=0.25"] if role == "select" else ["method.allocate.kind=all"]
     config, own = _config("mnist", None, changes, None)
@@ -126,10 +126,10 @@ def test_some_are_settled_while_others_are_on_their_way(tmp_path, nodes_of, smal
     experiment, kept = small(), {}
     engine = gathered(experiment, nodes_of(experiment, tmp_path), kept=kept)
     engine.train(experiment.weights, [Order(k, 1, 0.1, 0.5, 0.9, 4) for k in (0, 1, 2)], {})
-    engine.settle({0: True, 5: True})
+    engine.acknowledge({0: True, 5: True})
     assert {client: one["settled"].tolist() for client, one in kept.items()} == {0: [[1, 1]]}
     engine.train(experiment.weights, [Order(0, 2, 0.1, 0.5, 0.9, 4)], {})
-    engine.settle({0: False, 2: True})
+    engine.acknowledge({0: False, 2: True})
     assert {client: one["settled"].tolist() for client, one in kept.items()} == {0: [[1, 1], [2, 0]], 2: [[1, 1]]}
 
 

@@ -6,7 +6,7 @@ import pytest
 from flwr.app import Message, RecordDict
 
 from heteroselect.engines.flower import homes
-from heteroselect.engines.flower.homes import LIFE_SIGN, PATIENCE, Homes
+from heteroselect.engines.flower.homes import LIFE_SIGN, PATIENCE, NodeDirectory
 from heteroselect.engines.flower.notes import Notes
 from heteroselect.engines.flower.records import BODY, Present, to_record
 from heteroselect.world import Event
@@ -44,8 +44,8 @@ def clock(monkeypatch):
     return now
 
 
-def of(post: Named, clients: int = 3, **more: object) -> Homes:
-    return Homes(post, clients, Notes(None), run="a", **more)
+def of(post: Named, clients: int = 3, **more: object) -> NodeDirectory:
+    return NodeDirectory(post, clients, Notes(None), run="a", **more)
 
 
 def test_a_node_has_no_client_that_there_cannot_be_and_none_without_examples():

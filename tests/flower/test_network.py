@@ -74,7 +74,7 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
     np.savez(data, x=rng.normal(size=(90, FEATURES)).astype(np.float32), y=np.arange(90) % 10)
     size = FEATURES * 10 + 10
     changes = {"data.name": str(data), "clients": 3, "selected": 3, "rounds": 4, "data.partition": "iid"}
-    changes |= {"method.train.steps": 2, "method.rate.start": 1e-4, "method.score.batches": 1}
+    changes |= {"method.solver.steps": 2, "method.lr.start": 1e-4, "method.score.batches": 1}
     changes |= {"world.links": "measured", "method.allocate.average": 0.4}
     changes |= {"world.budget_seconds": 3.2}  # eq. 8: 0.5 Mb/s·3.2 s/32N = 0.19, 1 Mb/s: 0.38, 2 Mb/s: 0.77
     config, out, work = settings_of("mnist", changes=changes), tmp_path / "run", tmp_path / "work"

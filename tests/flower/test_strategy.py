@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow  # whole runs
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "flower"
 CLIENTS, ROUNDS = 5, 3
-CHANGES = {"method.train.steps": 4, "method.rate.start": 0.1, "world.links": "drawn"}
+CHANGES = {"method.solver.steps": 4, "method.lr.start": 0.1, "world.links": "drawn"}
 
 
 def network() -> nn.Module:
@@ -49,7 +49,7 @@ class Half:
 
 TUNED = replace(methods.get("heteroselect"), name="tuned", weigh=methods.get("fedavg").weigh)
 OWN = replace(TUNED, name="own", compress=Half())
-AVERAGED = replace(TUNED, name="averaged", average=ExponentialAverage())
+AVERAGED = replace(TUNED, name="averaged", model_average=ExponentialAverage())
 
 
 class Grid:

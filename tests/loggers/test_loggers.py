@@ -18,7 +18,7 @@ from heteroselect.loggers import PACKAGES, figures, logging, openers
 from heteroselect.runs.folder import read_rounds
 from run_folders import PowerError
 
-SMALL = {"clients": 10, "selected": 3, "method.train.steps": 2, "rounds": 4, "evaluate_every": 2}
+SMALL = {"clients": 10, "selected": 3, "method.solver.steps": 2, "rounds": 4, "evaluate_every": 2}
 History = dict[str, dict[int, float]]
 """of each figure, its value by round"""
 

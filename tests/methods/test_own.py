@@ -34,7 +34,7 @@ class Seldom:
 
     patience: int = 0
 
-    def select(self, scores, here):
+    def select(self, scores, context):
         return here.cohort(np.lexsort((-scores, here.population.counts))[: here.size])
 
 
@@ -91,12 +91,12 @@ def test_the_same_in_python(mine: Path) -> None:
 
 
 def test_settings_reach_its_parts(mine: Path, tmp_path: Path) -> None:
-    words = ["--set", "method.rate.start=0.01", "--set", "method.select.patience=2", *sets()]
+    words = ["--set", "method.lr.start=0.01", "--set", "method.select.patience=2", *sets()]
     found = call("run", "mnist", "--method", f"{mine}:seldom", "--out", tmp_path / "run", "--quiet", *words)
     assert found.exit_code == 0, found.output
     assert read_rounds(tmp_path / "run")[-1]["learning_rate"] == pytest.approx(0.005)
-    found = load("mnist", method=f"{mine}:seldom", changes={"method.select.patience": 2, "method.train.steps": 3})
-    assert (found.method.select.patience, found.method.train.steps) == (2, 3)
+    found = load("mnist", method=f"{mine}:seldom", changes={"method.select.patience": 2, "method.solver.steps": 3})
+    assert (found.method.select.patience, found.method.solver.steps) == (2, 3)
     assert found.config.method["select"] == {"kind": "own:Seldom", "patience": 2}
     with pytest.raises(HeteroSelectError, match=r"method\.select\.patience: allowed is a whole number"):
         load("mnist", method=f"{mine}:seldom", changes={"method.select.patience": "long"})
@@ -104,14 +104,14 @@ def test_settings_reach_its_parts(mine: Path, tmp_path: Path) -> None:
 
 def test_kinds_are_crossed_into_it_by_name(mine: Path) -> None:
     found = load("mnist", method=f"{mine}:plain", changes={"method.compress.kind": "stc"})
-    assert (found.method.name, found.method.memory.kind) == ("plain", "error")
+    assert (found.method.name, found.method.error_feedback.kind) == ("plain", "error")
     assert len(found.brought) == 2
 
 
 def test_a_run_of_it_is_run_again_from_its_config_and_resumed(mine: Path, tmp_path: Path) -> None:
     first, second, third = (tmp_path / name for name in ("first", "second", "third"))
     words = ["--method", f"{mine}:seldom", "--quiet"]
-    changes = sets(**{"method.rate.start": 0.01, "simulate.checkpoint_rounds": 1})
+    changes = sets(**{"method.lr.start": 0.01, "simulate.checkpoint_rounds": 1})
     assert call("run", "mnist", "--out", first, *words, *changes).exit_code == 0
     assert call("run", first / "config.toml", "--out", second, *words).exit_code == 0
     assert (second / "config.toml").read_bytes() == (first / "config.toml").read_bytes()
@@ -135,7 +135,7 @@ def test_a_run_of_it_is_run_again_from_its_config_and_resumed(mine: Path, tmp_pa
 def test_it_is_compared_with_others_and_the_grid_goes_on(mine: Path, tmp_path: Path) -> None:
     names = ["--methods", f"heteroselect,{mine}:seldom,{mine}:plain", "--seeds", "1,2", "--out", tmp_path / "grid"]
     for _ in range(2):
-        found = call("compare", "mnist", *names, "--quiet", *sets(**{"method.train.steps": 2}))
+        found = call("compare", "mnist", *names, "--quiet", *sets(**{"method.solver.steps": 2}))
         assert found.exit_code == 0, found.output
     table = json.loads((tmp_path / "grid" / "compare.json").read_text())
     assert [(run["method"], run["seed"]) for run in table["runs"]] == [
@@ -147,7 +147,7 @@ def test_it_is_compared_with_others_and_the_grid_goes_on(mine: Path, tmp_path: P
 
 def test_a_grid_with_a_part_from_a_file_goes_on(mine: Path, tmp_path: Path) -> None:
     grid = tmp_path / "grid"
-    words = sets(**{"method.select.kind": f"{mine}:Seldom", "method.train.steps": 2})
+    words = sets(**{"method.select.kind": f"{mine}:Seldom", "method.solver.steps": 2})
     compare = ["compare", "mnist", "--methods", "heteroselect,fedavg", "--seeds", "1", "--out", grid, "--quiet", *words]
     assert call(*compare).exit_code == 0
     victim = grid / "fedavg" / "seed-1"

@@ -122,7 +122,7 @@ def test_each_learns(name):
     "name", ["scaffold", "feddyn", "fednova", "oort", "delta", "fedadam", "optimal-client-sampling"]
 )
 def test_state_and_second_messages_do_not_depend_on_threads_or_a_restart(name, tmp_path):
-    settings = {"clients": 12, "selected": 3, "rounds": 6, "method.train.steps": 4, "simulate.checkpoint_rounds": 1}
+    settings = {"clients": 12, "selected": 3, "rounds": 6, "method.solver.steps": 4, "simulate.checkpoint_rounds": 1}
     one = heteroselect.run("mnist", method=name, settings=settings, threads=1)
     two = heteroselect.run("mnist", method=name, settings=settings, threads=2)
     assert one.rounds == two.rounds
@@ -153,11 +153,12 @@ AUTHORS = {
 @pytest.mark.parametrize("name", AUTHORS)
 def test_the_local_solver_is_that_of_the_authors(name):
     method = methods.get(name)
-    assert {field: getattr(method.train, field) for field in AUTHORS[name]} == AUTHORS[name]
+    assert {field: getattr(method.solver, field) for field in AUTHORS[name]} == AUTHORS[name]
 
 
 @pytest.mark.parametrize(
-    ("name", "role", "shown"), [("feddyn", "train", "mean"), ("fedacg", "server", "model"), ("lean", "server", "model")]
+    ("name", "role", "shown"),
+    [("feddyn", "solver", "mean"), ("fedacg", "server_optimizer", "model"), ("lean", "server_optimizer", "model")],
 )
 def test_what_is_evaluated_is_what_the_authors_evaluate(name, role, shown):
     """FedDyn's mean of models and not the server's point, FedACG's model and not the point ahead of it."""
@@ -175,15 +176,15 @@ def test_second_passes_and_the_probe_are_known_to_the_clock():
 def test_without_a_local_momentum_the_rate_is_higher(name):
     """50 steps with a momentum of 0.9 reach 410 rates, and 50 without; a rate of 0.2 makes up for half of it."""
     method, fedavg = methods.get(name), methods.get("fedavg")
-    mine = method.rate.start * reach(method.train.steps, method.train.momentum)
-    others = fedavg.rate.start * reach(fedavg.train.steps, fedavg.train.momentum)
+    mine = method.lr.start * reach(method.solver.steps, method.solver.momentum)
+    others = fedavg.lr.start * reach(fedavg.solver.steps, fedavg.solver.momentum)
     assert (round(mine, 2), round(others, 2)) == (10.0, 20.52)  # 50 · 0.2 and 410.46 · 0.05
 
 
 def test_a_control_differs_from_its_method_in_one_thing():
     fedavg, lean = methods.get("fedavg"), methods.get("lean")
     differing = {
-        "fedavg-device-steps": (fedavg, {"work"}),
+        "fedavg-device-steps": (fedavg, {"local_steps"}),
         "fedavg-lean-recipe": (lean, {"allocate", "compress"}),
     }
     for name, (base, roles) in differing.items():
@@ -217,13 +218,21 @@ def test_settings_reach_the_part_that_has_them():
             {"select.by": "sizes"},
             r"method\.select\.by: allowed is size or similarity, not 'sizes'",
         ),
-        ("fedadam", {"server.momentum": -5.0}, r"method\.server\.momentum: allowed is a number ≥ 0"),
+        (
+            "fedadam",
+            {"server_optimizer.momentum": -5.0},
+            r"method\.server_optimizer\.momentum: allowed is a number ≥ 0",
+        ),
         ("fedcg", {"select.amplitude": 0.5}, "has no such setting"),
         ("fedavg", {"select.x": 1}, r"method\.select\.x: uniform has no such setting; allowed are kind"),
         ("fedavg", {"options.x": 1}, r"method\.options\.x: there is no role 'options'"),
         ("fedavg", {"select.temperature": 2}, r"method\.select\.temperature: uniform has no such setting"),
-        ("fedavg", {"server.momentum": 0.5}, r"method\.server\.momentum: sgd has no such setting"),
-        ("feddyn", {"train.proximal": 0}, r"method\.train\.proximal: feddyn has no such setting; allowed are .*alpha"),
+        ("fedavg", {"server_optimizer.momentum": 0.5}, r"method\.server_optimizer\.momentum: sgd has no such setting"),
+        (
+            "feddyn",
+            {"solver.proximal": 0},
+            r"method\.solver\.proximal: feddyn has no such setting; allowed are .*alpha",
+        ),
     ],
 )
 def test_settings_that_a_part_does_not_have_are_refused(name, change, sentence):
@@ -233,7 +242,7 @@ def test_settings_that_a_part_does_not_have_are_refused(name, change, sentence):
 
 @pytest.mark.slow
 def test_scaffold_charges_for_the_vector_that_goes_down():
-    settings = {"clients": 6, "selected": 2, "rounds": 2, "method.train.steps": 2}
+    settings = {"clients": 6, "selected": 2, "rounds": 2, "method.solver.steps": 2}
     first, second = heteroselect.run("mnist", method="scaffold", settings=settings).rounds
     plain = heteroselect.run("mnist", method="fedavg", settings=settings).rounds
     assert first["bytes_down"] == plain[0]["bytes_down"]  # at first it is nought, and is not sent
@@ -242,7 +251,7 @@ def test_scaffold_charges_for_the_vector_that_goes_down():
 
 
 def test_after_training_only_the_chosen_send():
-    settings = {"clients": 12, "selected": 3, "rounds": 3, "method.train.steps": 2}
+    settings = {"clients": 12, "selected": 3, "rounds": 3, "method.solver.steps": 2}
     for line in heteroselect.run("mnist", method="optimal-client-sampling", settings=settings).rounds:
         assert line["selected"] == list(range(12))
         senders = [k for k, sent in enumerate(line["bytes_up_clients"]) if sent]
@@ -253,7 +262,7 @@ def test_after_training_only_the_chosen_send():
 
 
 def test_over_commitment_is_paid_for_and_the_first_to_answer_count():
-    settings = {"clients": 12, "selected": 3, "rounds": 4, "method.train.steps": 2, "method.select.overcommit": 1.3}
+    settings = {"clients": 12, "selected": 3, "rounds": 4, "method.solver.steps": 2, "method.select.overcommit": 1.3}
     run = heteroselect.run("mnist", method="oort", settings=settings)
     for line in run.rounds:
         late = [event["client"] for event in line["events"]]
@@ -268,7 +277,7 @@ def test_over_commitment_is_paid_for_and_the_first_to_answer_count():
 
 def test_a_pool_trains_before_the_chosen_send():
     assert methods.get("optimal-client-sampling").select.pool == 32  # as in the authors' experiments
-    settings = {"clients": 12, "selected": 3, "rounds": 3, "method.train.steps": 2, "method.select.pool": 7}
+    settings = {"clients": 12, "selected": 3, "rounds": 3, "method.solver.steps": 2, "method.select.pool": 7}
     pools = []
     for line in heteroselect.run("mnist", method="optimal-client-sampling", settings=settings).rounds:
         pools.append(line["selected"])
@@ -280,7 +289,7 @@ def test_a_pool_trains_before_the_chosen_send():
 
 @pytest.mark.slow
 def test_steps_by_device_differ_and_the_fast_do_more():
-    settings = {"clients": 10, "selected": 5, "rounds": 2, "method.train.steps": 10, "method.train.batch": 4}
+    settings = {"clients": 10, "selected": 5, "rounds": 2, "method.solver.steps": 10, "method.solver.batch": 4}
     nova = heteroselect.run("mnist", method="fednova", settings=settings)
     equal = heteroselect.run("mnist", method="fedavg", settings=settings)
     assert max(line["seconds"] for line in nova.rounds) < max(line["seconds"] for line in equal.rounds)
@@ -289,7 +298,7 @@ def test_steps_by_device_differ_and_the_fast_do_more():
 @pytest.mark.slow
 def test_oort_keeps_to_some_clients_as_its_released_code_does():
     """The busiest twenty clients have 48 % of all picks by the authors' rule; in a uniform draw they have 29 %."""
-    settings = {"rounds": 100, "evaluate_every": 100, "method.train.steps": 5, "method.train.batch": 8}
+    settings = {"rounds": 100, "evaluate_every": 100, "method.solver.steps": 5, "method.solver.batch": 8}
 
     def share(name):
         rounds = heteroselect.run("mnist", method=name, settings=settings).rounds
@@ -303,12 +312,13 @@ def test_oort_keeps_to_some_clients_as_its_released_code_does():
 def test_signsgd_sends_a_bit_per_coordinate_both_ways():
     """What a client fetches of the second round is one step of the majority: 7,850 bits and what frames them, and the
     model is the same to the bit as with whole models. Three clients never vote alike for and against."""
-    settings = {"clients": 3, "selected": 3, "rounds": 3, "method.train.steps": 2}
+    settings = {"clients": 3, "selected": 3, "rounds": 3, "method.solver.steps": 2}
     whole = heteroselect.run("mnist", method="signsgd-majority", settings=settings)
     steps = heteroselect.run(
         "mnist",
         method="signsgd-majority",
-        settings=settings | {"method.down.kind": "steps", "method.down.coder": "stc", "method.down.density": 1.0},
+        settings=settings
+        | {"method.downlink.kind": "steps", "method.downlink.coder": "stc", "method.downlink.density": 1.0},
     )
     assert steps.model_sha256 == whole.model_sha256
     assert [line["bytes_down"] for line in whole.rounds] == [3 * 31_400] * 3
@@ -320,7 +330,7 @@ def test_signsgd_sends_a_bit_per_coordinate_both_ways():
 
 def test_the_curvature_probe_takes_device_time():
     """Two passes over a batch beside six steps, scoring and links; none in the first round, which sends everything."""
-    settings = {"clients": 4, "selected": 2, "rounds": 3, "method.train.steps": 6, "world.charge": "everything"}
+    settings = {"clients": 4, "selected": 2, "rounds": 3, "method.solver.steps": 6, "world.charge": "everything"}
     plain = settings | {"method.compress.kind": "topk"}
     probed, without = (heteroselect.run("mnist", method="heteroselect", settings=one) for one in (settings, plain))
     first, *later = zip(probed.rounds, without.rounds, strict=True)

@@ -17,7 +17,7 @@ from heteroselect.core.streams import Streams
 from heteroselect.parts.allocate import ScoreShare, UniformShare
 from heteroselect.parts.compress import ErrorMemory
 from heteroselect.parts.score import Informativeness
-from heteroselect.parts.select import Cohort, Situation, Softmax
+from heteroselect.parts.select import Cohort, SelectionContext, Softmax
 from heteroselect.parts.train import SharedRate
 from heteroselect.world import Devices
 from heteroselect.world.clock import Clock, time_budget
@@ -62,7 +62,7 @@ class Logged:
     def shared_out(self, allocator: ScoreShare | UniformShare) -> np.ndarray:
         """θ_k of the cohort."""
         ids = np.array(self.selected)
-        here = Situation(self.moment, ids, Population.new(np.full(len(ids), 500)), conditions=self.conditions())
+        here = SelectionContext(self.moment, ids, Population.new(np.full(len(ids), 500)), conditions=self.conditions())
         return allocator.allocate(np.array(self.scores), Cohort(ids, np.ones(len(ids))), here).densities
 
 
@@ -199,7 +199,7 @@ def test_the_means_of_the_score_parts_in_the_first_two_rounds():
     population = replace(Population.new(np.full(100, 500)), losses=np.linspace(2, 3, 100))
 
     def means(round: int) -> dict[str, float]:
-        here = Situation(Moment(round, 100), np.arange(100), population)
+        here = SelectionContext(Moment(round, 100), np.arange(100), population)
         return {name: part.mean() for name, part in score.score(here).parts.items()}
 
     first = means(1)

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from heteroselect import methods
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.messages import Calibrate, Order, Question
-from heteroselect.core.state import Kept, State, flat
+from heteroselect.core.state import PartState, State, flat
 from heteroselect.core.streams import Draws, Streams, seeded_construction
 from heteroselect.core.update import Update
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples, Pixels
 from heteroselect.errors import HeteroSelectError
-from heteroselect.parts.compress import Curvature, Scene, TopK
+from heteroselect.parts.compress import CompressContext, Curvature, TopK
 from heteroselect.parts.compress.wire import decode
 from heteroselect.parts.train import SGD, Scaffold
 from heteroselect.round.client import Client, Learnt, Pending, Task
@@ -26,7 +26,7 @@ from heteroselect.round.method import Method
 
 STREAMS = Streams(11)
 TRAIN = SGD(steps=6, batch=8, proximal=0.1)
-PLAIN = replace(methods.get("heteroselect"), train=TRAIN)
+PLAIN = replace(methods.get("heteroselect"), solver=TRAIN)
 CROSS_ENTROPY = nn.functional.cross_entropy
 
 
@@ -73,7 +73,7 @@ def trained(
     start = model()
     upload, pending = who.train(order(**changes), start, task(), method, state or {})
     assert isinstance(pending, Pending)
-    return decode(upload.payload, start.layout.size), pending.settle(method, used)
+    return decode(upload.payload, start.layout.size), pending.commit(method, used)
 
 
 def sent(who: Client, method: Method = PLAIN, **changes: Any) -> Update:
@@ -182,9 +182,9 @@ def test_two_equal_trainings_give_equal_bytes(compress: TopK | Curvature) -> Non
         assert a == b
         assert isinstance(pending, Pending)
         assert isinstance(other, Pending)
-        state = pending.settle(method, True)
-        assert flat(state).keys() == flat(other.settle(method, True)).keys()
-        for name, array in flat(other.settle(method, True)).items():
+        state = pending.commit(method, True)
+        assert flat(state).keys() == flat(other.commit(method, True)).keys()
+        for name, array in flat(other.commit(method, True)).items():
             assert array.tobytes() == flat(state)[name].tobytes()
 
 
@@ -195,7 +195,7 @@ def test_another_order_gives_another_update(change: dict[str, Any]) -> None:
 
 def learnt(round: int, build: Callable[[], nn.Module] | None, examples: Examples) -> list[float]:
     """One step of one client, and all it has to say."""
-    method, flat = replace(PLAIN, train=SGD(steps=1, batch=8, proximal=0.1)), model(build)
+    method, flat = replace(PLAIN, solver=SGD(steps=1, batch=8, proximal=0.1)), model(build)
     upload, _ = client(examples=examples).train(order(round=round, density=1.0, steps=1), flat, task(), method, {})
     values: list[float] = decode(upload.payload, flat.layout.size).values.tolist()
     return values
@@ -222,7 +222,7 @@ def test_another_client_and_another_seed_give_another_update() -> None:
 
 def test_the_upload_is_what_training_from_the_global_model_gave() -> None:
     """Without dropout, momentum and clip a step is w − η∇: one step on all the client's examples."""
-    method = replace(PLAIN, train=SGD(steps=1, batch=40, momentum=0.0, proximal=0.1, clip=0.0))
+    method = replace(PLAIN, solver=SGD(steps=1, batch=40, momentum=0.0, proximal=0.1, clip=0.0))
     linear = lambda: nn.Linear(5, 3)  # noqa: E731
     flat, who = model(linear), client()
     upload, _ = who.train(order(density=1.0, steps=1), flat, task(), method, {})
@@ -261,17 +261,17 @@ class Onlooker:
     """A compressor that keeps the scene it is shown."""
 
     def __init__(self) -> None:
-        self.seen: list[Scene] = []
+        self.seen: list[CompressContext] = []
 
-    def compress(self, v: np.ndarray, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: np.ndarray, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         self.seen.append(scene)
         return TopK().compress(v, density, scene)[0], {"visits": scene.state.get("visits", np.zeros(1)) + 1}
 
 
 def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own() -> None:
     onlooker, who = Onlooker(), client()
-    method = replace(PLAIN, compress=onlooker, train=SGD(steps=2, batch=8, proximal=0.7))
-    before: list[Kept] = []
+    method = replace(PLAIN, compress=onlooker, solver=SGD(steps=2, batch=8, proximal=0.7))
+    before: list[PartState] = []
     state: State = {}
     for round in (1, 2):
         before.append(state.get("compress", {}))
@@ -291,7 +291,7 @@ def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own
 
 def residual(state: State) -> np.ndarray:
     """e of eq. 9."""
-    return state["memory"]["residual"]
+    return state["error_feedback"]["residual"]
 
 
 def test_at_beta_one_nothing_is_lost() -> None:
@@ -323,7 +323,7 @@ def test_the_client_says_how_much_it_keeps_back() -> None:
 
 
 def test_density_one_leaves_no_memory() -> None:
-    before = {"memory": {"residual": np.ones(57, np.float32)}}
+    before = {"error_feedback": {"residual": np.ones(57, np.float32)}}
     update, state = trained(client(), state=before, density=1.0)
     assert update.is_dense
     assert update.values.tolist() == (delta() + np.float32(1)).tolist()
@@ -359,10 +359,10 @@ def test_training_that_diverges_names_the_setting(cause: str) -> None:
     examples = blobs()
     if cause == "data":
         examples.x[5] = torch.nan
-    state: State = {"memory": {"residual": np.ones(57, np.float32)}, "compress": {"mask": np.ones(2)}}
+    state: State = {"error_feedback": {"residual": np.ones(57, np.float32)}, "compress": {"mask": np.ones(2)}}
     who = client(examples=examples)
     rate = 1e38 if cause == "rate" else 0.1
-    with pytest.raises(HeteroSelectError, match=r"method\.rate\.start: training diverged at client 3 in round 2"):
+    with pytest.raises(HeteroSelectError, match=r"method\.lr\.start: training diverged at client 3 in round 2"):
         who.train(order(rate=rate), model(), task(), PLAIN, state)
     assert residual(state).tolist() == [1.0] * 57, "what it remembered is not spoilt"
 
@@ -423,7 +423,7 @@ def test_a_client_that_holds_its_update_says_how_long_it_is_and_keeps_it_until_a
 ) -> None:
     method = replace(PLAIN, compress=compress)
     build = lambda: nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 3))  # noqa: E731
-    state = {"memory": {"residual": np.full(57, 0.01, np.float32)}}
+    state = {"error_feedback": {"residual": np.full(57, 0.01, np.float32)}}
     at_once, pending = client().train(order(), model(build), task(), method, state)
     first, held = client().train(order(hold=True), model(build), task(), method, state)
     assert isinstance(held, Learnt)
@@ -432,20 +432,20 @@ def test_a_client_that_holds_its_update_says_how_long_it_is_and_keeps_it_until_a
     later, after = client().give(held, model(build), task(), method, state)
     assert later == at_once, "nothing happened to it in between"
     assert isinstance(pending, Pending)
-    assert residual(after.settle(method, True)).tobytes() == residual(pending.settle(method, True)).tobytes()
+    assert residual(after.commit(method, True)).tobytes() == residual(pending.commit(method, True)).tobytes()
 
 
 # A solver with a half at the server
 
 
 def test_a_correction_moves_only_once_the_update_was_used() -> None:
-    method = replace(methods.get("scaffold"), train=Scaffold(steps=6, batch=8))
+    method = replace(methods.get("scaffold"), solver=Scaffold(steps=6, batch=8))
     control = np.full(57, 0.1, np.float32)
-    state, shared = {"train": {"control": control}}, {"control": np.full(57, 0.3, np.float32)}
+    state, shared = {"solver": {"control": control}}, {"control": np.full(57, 0.3, np.float32)}
     upload, pending = client().train(order(density=1.0), model(), task(), method, state, shared)
     assert isinstance(pending, Pending)
-    assert pending.settle(method, False) == state
-    moved = pending.settle(method, True)["train"]["control"]
+    assert pending.commit(method, False) == state
+    moved = pending.commit(method, True)["solver"]["control"]
     # c_k ← c_k − c − Δ/(Hη) with six steps at 0.1
     expected = 0.1 - 0.3 - decode(upload.payload, 57).dense() / 0.6
     assert moved.tolist() == pytest.approx(expected.tolist(), abs=1e-6)

@@ -27,7 +27,7 @@ def test_a_method_without_arguments_is_fedavg():
 def test_the_default_is_the_papers_text():
     method = methods.get("heteroselect")
     assert load("mnist").method == method
-    assert method.rate.kind == "shared"
+    assert method.lr.kind == "shared"
     assert method.allocate.warmup == "full"
     assert method.compress.rounding == "ceil"
     assert not method.score.augmented
@@ -39,8 +39,8 @@ def test_the_default_is_the_papers_text():
 def test_as_run_differs_only_in_settings_and_the_rule_of_its_rate():
     text, run = methods.get("heteroselect"), methods.get("heteroselect-as-run")
     differing = [role for (role, a), (_, b) in zip(text.parts(), run.parts(), strict=True) if type(a) is not type(b)]
-    assert differing == ["rate"]
-    assert run.rate.kind == "score"
+    assert differing == ["lr"]
+    assert run.lr.kind == "score"
     assert run.allocate.warmup == "allocated"
     assert run.compress.rounding == "floor"
     assert run.score.augmented
@@ -50,7 +50,7 @@ def test_as_run_differs_only_in_settings_and_the_rule_of_its_rate():
 
 def test_the_papers_figures_are_the_defaults_of_its_parts():
     for role, part in methods.get("heteroselect").parts():
-        assert part == (SGD(proximal=0.1) if role == "train" else type(part)()), role
+        assert part == (SGD(proximal=0.1) if role == "solver" else type(part)()), role
 
 
 def test_a_method_is_data():
@@ -64,8 +64,8 @@ def test_a_method_is_data():
 @pytest.mark.parametrize(
     ("part", "sentence"),
     [
-        ({"train": SGD(steps=0)}, r"method\.train\.steps: allowed is a whole number ≥ 1, not 0"),
-        ({"train": SGD(momentum=1.0)}, r"method\.train\.momentum: allowed is a number ≥ 0 and < 1"),
+        ({"solver": SGD(steps=0)}, r"method\.solver\.steps: allowed is a whole number ≥ 1, not 0"),
+        ({"solver": SGD(momentum=1.0)}, r"method\.solver\.momentum: allowed is a number ≥ 0 and < 1"),
         ({"select": Oort(tired="very")}, r"method\.select\.tired"),
         ({"select": None}, r"method\.select"),
         ({"select": SGD()}, r"method\.select"),
@@ -79,9 +79,13 @@ def test_what_is_no_part_of_its_role_is_refused_when_a_method_is_put_together(pa
 
 def test_ef21_brings_its_server_and_its_weights():
     method = load(
-        "mnist", method="fedavg", changes={"method.compress.kind": "topk", "method.memory.kind": "ef21"}
+        "mnist", method="fedavg", changes={"method.compress.kind": "topk", "method.error_feedback.kind": "ef21"}
     ).method
-    assert (method.memory.kind, method.server.kind, method.weigh.kind) == ("ef21", "running", "everybody")
+    assert (method.error_feedback.kind, method.server_optimizer.kind, method.weigh.kind) == (
+        "ef21",
+        "running",
+        "everybody",
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,34 +94,34 @@ def test_ef21_brings_its_server_and_its_weights():
         ({"method__allocate__kind": "uniform"}, lambda m: m.allocate.kind, "uniform"),
         ({"method__allocate__ceiling": "none"}, lambda m: m.allocate.ceiling, "none"),
         ({"method__allocate__floor": 0.1}, lambda m: m.allocate.floor, 0.1),
-        ({"method__train__proximal": 0.0}, lambda m: m.train.proximal, 0.0),
+        ({"method__solver__proximal": 0.0}, lambda m: m.solver.proximal, 0.0),
         ({"method__score__loss_weight": 0.0}, lambda m: m.score.loss_weight, 0.0),
         ({"method__score__diversity_weight": 0.0}, lambda m: m.score.diversity_weight, 0.0),
         ({"method__score__fairness_weight": 0.0}, lambda m: m.score.fairness_weight, 0.0),
         ({"method__score__staleness_weight": 0.0}, lambda m: m.score.staleness_weight, 0.0),
         ({"method__score__consensus_keep": 0.8}, lambda m: m.score.consensus_keep, 0.8),
         ({"method__compress__kind": "topk"}, lambda m: m.compress.kind, "topk"),
-        ({"method__memory__decay": "static"}, lambda m: m.memory.beta(0.2), 0.9),
-        ({"method__rate__kind": "score"}, lambda m: m.rate.kind, "score"),
-        ({"method__rate__start": 0.1}, lambda m: m.rate.start, 0.1),
-        ({"method__work__kind": "device"}, lambda m: m.work.kind, "device"),
+        ({"method__error_feedback__decay": "static"}, lambda m: m.error_feedback.beta(0.2), 0.9),
+        ({"method__lr__kind": "score"}, lambda m: m.lr.kind, "score"),
+        ({"method__lr__start": 0.1}, lambda m: m.lr.start, 0.1),
+        ({"method__local_steps__kind": "device"}, lambda m: m.local_steps.kind, "device"),
         ({"method__weigh__kind": "uniform"}, lambda m: m.weigh.kind, "uniform"),
-        ({"method__server__momentum": 0.0}, lambda m: m.server.momentum, 0.0),
-        ({"method__server__kind": "look-ahead"}, lambda m: type(m.server).__name__, "LookAhead"),
+        ({"method__server_optimizer__momentum": 0.0}, lambda m: m.server_optimizer.momentum, 0.0),
+        ({"method__server_optimizer__kind": "look-ahead"}, lambda m: type(m.server_optimizer).__name__, "LookAhead"),
         ({"method__calibrate__clients": 10}, lambda m: m.calibrate.clients, 10),
         ({"method__compress__kind": "stc"}, lambda m: type(m.compress).__name__, "STC"),
         ({"method__compress__kind": "random-k"}, lambda m: type(m.compress).__name__, "RandomK"),
         ({"method__compress__kind": "threshold"}, lambda m: type(m.compress).__name__, "Threshold"),
         ({"method__compress__kind": "sign"}, lambda m: type(m.compress).__name__, "Sign"),
-        ({"method__memory__kind": "none"}, lambda m: m.memory.beta(0.5), 0.0),
-        ({"method__values__kind": "uniform", "method__values__bits": 4}, lambda m: m.values.bits, 4),
+        ({"method__error_feedback__kind": "none"}, lambda m: m.error_feedback.beta(0.5), 0.0),
+        ({"method__quantize__kind": "uniform", "method__quantize__bits": 4}, lambda m: m.quantize.bits, 4),
         ({"method__score__mode": "stale"}, lambda m: m.score.mode, "stale"),
-        ({"method__memory__kind": "momentum"}, lambda m: type(m.memory).__name__, "MomentumMemory"),
-        ({"method__memory__keep_unweighted": True}, lambda m: m.keep_unweighted, True),
+        ({"method__error_feedback__kind": "momentum"}, lambda m: type(m.error_feedback).__name__, "MomentumMemory"),
+        ({"method__error_feedback__keep_unweighted": True}, lambda m: m.keep_unweighted, True),
         ({"method__score__sketch": 4096}, lambda m: m.sketch, 4096),
         ({"method__allocate__warmup": "ramp"}, lambda m: m.allocate.warmup, "ramp"),
-        ({"method__screen__bound": 5.0}, lambda m: m.screen.bound, 5.0),
-        ({"method__server__rate": 0.5}, lambda m: m.server.rate, 0.5),
+        ({"method__outlier_filter__bound": 5.0}, lambda m: m.outlier_filter.bound, 5.0),
+        ({"method__server_optimizer__rate": 0.5}, lambda m: m.server_optimizer.rate, 0.5),
         ({"method__select__temperature": 2.0}, lambda m: m.select.temperature, 2.0),
     ],
 )

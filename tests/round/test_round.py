@@ -84,8 +84,8 @@ class Everybody:
     def __init__(self, order):
         self.order = np.array(order)
 
-    def select(self, scores, here):
-        return here.cohort(self.order[: here.size])
+    def select(self, scores, context):
+        return context.cohort(self.order[: context.size])
 
 
 def begin(clients=CLIENTS, size=SIZE, buffers=None, now=0.0):
@@ -128,7 +128,7 @@ def test_scores_become_weights_and_the_model_moves_by_them():
     assert record.weights == pytest.approx([1 / 3, 0.0, 2 / 3])
     # each client moves its own coordinate by 1; momentum starts at zero (eq. 14)
     assert server.weights.vector.tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
-    assert server.of("server")["momentum"].tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
+    assert server.of("server_optimizer")["momentum"].tolist() == pytest.approx([0.0, 2 / 3, 1 / 3, 0.0])
     assert record.accuracy is None, "evaluating is not the round's business"
     assert (server.round, server.now) == (2, record.seconds)
 
@@ -137,7 +137,7 @@ def test_momentum_carries_over():
     first, _ = play()
     server = play(Moment(3, 10), server=first.server, order=(1, 0, 2), selected=1)[0].server
     # M ← ½M + Δ̄ with Δ̄ = e₁; w ← w + M
-    assert server.of("server")["momentum"].tolist() == pytest.approx([0.0, 4 / 3, 1 / 6, 0.0])
+    assert server.of("server_optimizer")["momentum"].tolist() == pytest.approx([0.0, 4 / 3, 1 / 6, 0.0])
     assert server.weights.vector.tolist() == pytest.approx([0.0, 2.0, 1 / 2, 0.0])
 
 
@@ -194,7 +194,7 @@ class OnlyTheFirst:
 
 
 def test_a_choice_among_those_who_trained_waits_for_the_slowest_before_anybody_sends():
-    record = play(engine=Holding(), choose=OnlyTheFirst(), allocate=All(), compress=TopK())[0].record
+    record = play(engine=Holding(), second_selection=OnlyTheFirst(), allocate=All(), compress=TopK())[0].record
     assert (record.densities, record.bytes.up_clients[0]) == ([0.0, 1.0, 0.0], 0)
     # client 2 takes 0.3 s per step; only then client 0 (0.1 s) is asked for its four values
     assert record.seconds == pytest.approx(50 * 0.3 + 32 * SIZE / (record.bandwidth_mbps[1] * 1e6), rel=1e-12)
@@ -217,11 +217,11 @@ class Blind:
     needs: frozenset[str] = frozenset()
     batches, augmented = 1, False
 
-    def asks(self, here):
-        return here.ids[:0]
+    def asks(self, context):
+        return context.ids[:0]
 
-    def score(self, here):
-        return Scores(here.ids, np.ones(len(here.ids)), {})
+    def score(self, context):
+        return Scores(context.ids, np.ones(len(context.ids)), {})
 
 
 def test_a_method_that_needs_no_losses_is_not_charged():
@@ -265,7 +265,7 @@ def test_the_order_of_the_answers_does_not_matter():
 
 
 def test_a_model_that_diverged_is_named_as_such():
-    with pytest.raises(HeteroSelectError, match=r"method\.rate\.start: the model diverged before round 2"):
+    with pytest.raises(HeteroSelectError, match=r"method\.lr\.start: the model diverged before round 2"):
         play(engine=Script(losses=(1.0, float("nan"), 2.0)))
 
 
@@ -352,7 +352,7 @@ def test_a_round_with_nobody_left_leaves_everything_as_it_was():
     played, _ = play(Moment(3, 10), Losing(lost=(0, 1, 2)), server=before)
     server = played.server
     assert server.weights.sha256() == before.weights.sha256()
-    assert server.of("server")["momentum"] is before.of("server")["momentum"]
+    assert server.of("server_optimizer")["momentum"] is before.of("server_optimizer")["momentum"]
     assert server.of("score")["consensus"] is before.of("score")["consensus"]
     assert played.record.weights == [0.0] * 3
     assert counted(played) == set()
@@ -382,7 +382,9 @@ def test_an_update_far_longer_than_the_others_is_refused():
 def test_what_no_model_could_take_is_refused_even_where_nothing_is_screened(selected):
     """Finite as it is: in a cohort of one there is nothing to compare it with, and a bound of 0 compares nothing."""
     vector, server = np.full(SIZE, 3e38, np.float32), begin()
-    played, _ = play(engine=Losing(c2=encode(Update.whole(vector))), selected=selected, server=server, screen=Screen(0))
+    played, _ = play(
+        engine=Losing(c2=encode(Update.whole(vector))), selected=selected, server=server, outlier_filter=Screen(0)
+    )
     assert kinds(played) == [(2, "rejected")]
     assert counted(played) == ({0, 1} if selected == 3 else set())
     assert bool(played.server.weights.vector.isfinite().all())
@@ -408,12 +410,14 @@ def test_a_cohort_of_one_or_two_is_measured_by_what_was_accepted_before(selected
     played, _ = play(Moment(5, 10), engine, order=(1, 2, 0), selected=selected, server=server)
     assert kinds(played) == [(1, "rejected"), (2, "rejected")][:selected]
     assert torch.equal(played.server.weights.vector, server.weights.vector)
-    assert played.server.of("screen")["lengths"].tolist() == [1.0] * 4 * selected, "what is refused is no measure"
+    assert played.server.of("outlier_filter")["lengths"].tolist() == [1.0] * 4 * selected, (
+        "what is refused is no measure"
+    )
 
 
 def test_an_update_that_counts_nothing_is_kept_by_its_sender_where_asked():
     assert counted(play()[0]) == {0, 1, 2}  # client 0 has weight 0
-    assert counted(play(memory=ErrorMemory(keep_unweighted=True))[0]) == {1, 2}
+    assert counted(play(error_feedback=ErrorMemory(keep_unweighted=True))[0]) == {1, 2}
 
 
 @pytest.mark.parametrize("kind", ["missing", "corrupt", "nan", "inf", "late"])
@@ -501,17 +505,17 @@ class Watching:
     batches: ClassVar[int] = 1
     augmented: ClassVar[bool] = False
 
-    def asks(self, here):
-        self.seen.append(("asks", here))
-        return here.ids
+    def asks(self, context):
+        self.seen.append(("asks", context))
+        return context.ids
 
-    def score(self, here):
-        self.seen.append(("score", here))
-        return Scores(here.ids, here.population.losses, {})
+    def score(self, context):
+        self.seen.append(("score", context))
+        return Scores(context.ids, context.population.losses, {})
 
-    def select(self, scores, here):
-        self.seen.append(("select", here))
-        return here.cohort(np.arange(here.size))
+    def select(self, scores, context):
+        self.seen.append(("select", context))
+        return context.cohort(np.arange(context.size))
 
 
 def test_a_round_waits_until_somebody_is_there():
@@ -527,9 +531,9 @@ def test_a_round_waits_until_somebody_is_there():
     assert record.seconds == pytest.approx(60 + 15 + 128e-6)
     assert played.server.now == pytest.approx(40 + record.seconds)
     assert [name for name, _ in watching.seen] == ["asks", "score", "select"]
-    for _, here in watching.seen:
-        assert here.ids.tolist() == [0, 2]
-        assert len(here.population) == 2
+    for _, context in watching.seen:
+        assert context.ids.tolist() == [0, 2]
+        assert len(context.population) == 2
     assert engine.asked == [0, 2], "who is away is not asked"
     assert watching.seen[1][1].population.losses.tolist() == [1.0, 2.0]
     assert watching.seen[2][1].size == 2
@@ -575,10 +579,10 @@ def test_a_cohort_is_of_client_numbers_whoever_is_away():
 
 def test_a_selector_may_not_take_who_is_away():
     class Stubborn:
-        def select(self, scores, here):
-            return replace(here.cohort(np.array([0])), ids=np.array([1]))
+        def select(self, scores, context):
+            return replace(context.cohort(np.array([0])), ids=np.array([1]))
 
-    with pytest.raises(HeteroSelectError, match=r"method\.select: it chose \[1\]; allowed are client numbers"):
+    with pytest.raises(HeteroSelectError, match=r"method\.select: it chose \[1\]; choose among the"):
         play(world=at_times((0, 100), None, (0, 100)), select=Stubborn())
 
 
@@ -631,7 +635,7 @@ class Twice:
 def test_a_solver_of_two_passes_takes_twice_as_long():
     # the uploads take 128 bits at 1 Mb/s
     world = DrawnWorld(Links(1, 1), GivenDevices(STEP_SECONDS))
-    once, twice = (play(world=world, allocate=All(), train=train)[0] for train in (SGD(), Twice()))
+    once, twice = (play(world=world, allocate=All(), solver=train)[0] for train in (SGD(), Twice()))
     assert once.record.seconds == pytest.approx(15 + 128e-6)
     assert twice.record.seconds == pytest.approx(30 + 128e-6)
     took = twice.server.population.reported("seconds")
@@ -643,7 +647,7 @@ def test_two_passes_enter_the_ceiling():
     # θ_cap = B·left/(N·(32 + h(θ)/θ)), here with B such that it binds, and with θ = 0.2 h(θ)/θ = 3.6096
     world = DrawnWorld(Links(2e-6, 2e-6), GivenDevices(np.full(3, 0.1)))
     strict = UniformShare(ceiling="strict", minimum=1e-6)
-    found = [play(world=world, allocate=strict, train=train)[0].record.densities for train in (SGD(), Twice())]
+    found = [play(world=world, allocate=strict, solver=train)[0].record.densities for train in (SGD(), Twice())]
     expected = [2.0 * left / (SIZE * (32 + 3.6096)) for left in (10, 5)]
     assert found[0] == pytest.approx([expected[0]] * 3, rel=1e-4)
     assert found[1] == pytest.approx([expected[1]] * 3, rel=1e-4)
@@ -653,7 +657,7 @@ def test_an_allocator_and_a_weigher_know_the_steps_that_are_ordered_and_the_vari
     # by device 100, 50 and 33 steps take 10, 10 and 9.9 s, so that the last may send for 0.1 s longer; with links of
     # 128 bit/s θ·32·4 bits take θ seconds: θ = 0.2 − 1/30, 0.2 − 1/30 and 0.2 + 2/30
     world = DrawnWorld(Links(128e-6, 128e-6), GivenDevices(STEP_SECONDS))
-    parts = {"allocate": Deadline(), "work": DeviceSteps(), "compress": Drive(), "memory": NoMemory()}
+    parts = {"allocate": Deadline(), "local_steps": DeviceSteps(), "compress": Drive(), "error_feedback": NoMemory()}
     played, engine = play(world=world, weigh=ByVariance(), order=(0, 1, 2), **parts)
     assert [order.steps for order in engine.orders] == [100, 50, 33]
     assert played.record.densities == pytest.approx([1 / 6, 1 / 6, 4 / 15])
@@ -664,7 +668,7 @@ def test_an_allocator_and_a_weigher_know_the_steps_that_are_ordered_and_the_vari
 
 def test_a_rate_may_go_by_the_simulated_second_at_which_the_round_begins():
     # a third of the horizon has passed: (1 + cos π/3)/2 = 3/4
-    played, engine = play(server=begin(now=100.0), rate=CosineRate(0.2, horizon=300.0, final=0.0))
+    played, engine = play(server=begin(now=100.0), lr=CosineRate(0.2, horizon=300.0, final=0.0))
     assert [order.rate for order in engine.orders] == pytest.approx([0.15] * 3)
     assert played.record.learning_rate == pytest.approx(0.15)
 
@@ -672,8 +676,8 @@ def test_a_rate_may_go_by_the_simulated_second_at_which_the_round_begins():
 @pytest.mark.parametrize("work", [EqualSteps, DeviceSteps])
 def test_a_round_at_half_the_rate_may_have_twice_the_steps(work):
     """Half of the horizon has passed, and the clock counts what was ordered."""
-    parts = {"rate": CosineRate(0.2, horizon=200.0, final=0.0), "server": begin(now=100.0)}
-    plain, longer = (play(work=work(growth), **parts) for growth in (0.0, 1.0))
+    parts = {"lr": CosineRate(0.2, horizon=200.0, final=0.0), "server": begin(now=100.0)}
+    plain, longer = (play(local_steps=work(growth), **parts) for growth in (0.0, 1.0))
     before, after = ([order.steps for order in engine.orders] for _, engine in (plain, longer))
     assert after == pytest.approx([2 * steps for steps in before], abs=1)
     assert longer[0].record.seconds > 1.9 * plain[0].record.seconds
@@ -684,7 +688,7 @@ def test_two_passes_enter_the_time_budget():
     method = Method("mine", allocate=UniformShare(average=0.5), compress=TopK())
     size, streams = 1000, Streams(1)
     once = environment_of(config, method, size, streams).budget_seconds
-    twice = environment_of(config, replace(method, train=Twice()), size, streams).budget_seconds
+    twice = environment_of(config, replace(method, solver=Twice()), size, streams).budget_seconds
     # θ·32N/B̄ + H·c̄ with B̄ = 3 Mb/s and c̄ = 0.3 s
     assert once == pytest.approx(0.5 * 32e3 / 3e6 + 50 * 0.3)
     assert twice == pytest.approx(0.5 * 32e3 / 3e6 + 100 * 0.3)
@@ -697,9 +701,9 @@ REMEMBERING = Method(
     "remembering",
     select=Everybody((0, 1, 2, 3, 4, 5)),
     allocate=UniformShare(average=0.3),
-    train=SGD(steps=4, batch=8),
+    solver=SGD(steps=4, batch=8),
     compress=TopK(),
-    memory=ErrorMemory(decay="static", static=1.0),
+    error_feedback=ErrorMemory(decay="static", static=1.0),
 )
 
 
@@ -722,7 +726,7 @@ def learnt(client, weights, round, method=REMEMBERING):
     """What a client learns from this model, all of it."""
     model = FlatModel(network())
     model.load(weights)
-    order = Order(client, round, method.rate.eta(Moment(round, 10)), 1.0, 1.0, method.train.steps)
+    order = Order(client, round, method.lr.eta(Moment(round, 10)), 1.0, 1.0, method.solver.steps)
     upload, _ = people()[client].train(order, model, TASK, method, {})
     return decode(upload.payload, model.layout.size).dense()
 
@@ -737,19 +741,19 @@ def test_who_leaves_in_the_middle_keeps_what_it_remembered_and_what_it_learnt():
         engine = Simulator(pool, people(), TASK, REMEMBERING)
         first = play_round(Moment(1, 10), server, REMEMBERING, engine, environment, STREAMS, selected=6)
         assert first.record.events == []
-        engine.settle(first.used)
-        before = {client: kept["memory.residual"].copy() for client, kept in engine.kept.items()}
+        engine.acknowledge(first.used)
+        before = {client: kept["error_feedback.residual"].copy() for client, kept in engine.kept.items()}
         second = play_round(Moment(2, 10), first.server, REMEMBERING, engine, environment, STREAMS, selected=6)
         assert kinds(second) == [(2, "missing")]
         assert second.used == {k: k != 2 for k in range(6)}
         for client, residual in before.items():
-            kept = engine.kept[client]["memory.residual"]
+            kept = engine.kept[client]["error_feedback.residual"]
             assert kept.tobytes() == residual.tobytes(), "nothing is kept before it is known what arrived"
-        engine.settle(second.used)
+        engine.acknowledge(second.used)
     whole = before[2] + learnt(2, first.server.weights, 2)
     assert np.count_nonzero(before[2]) > 0
-    assert engine.kept[2]["memory.residual"].tolist() == whole.tolist(), "nothing of it is lost"
-    sent = np.count_nonzero(engine.kept[3]["memory.residual"] == 0)
+    assert engine.kept[2]["error_feedback.residual"].tolist() == whole.tolist(), "nothing of it is lost"
+    sent = np.count_nonzero(engine.kept[3]["error_feedback.residual"] == 0)
     assert sent >= 6, "of the others the six coordinates that were sent are cleared"
 
 
@@ -760,18 +764,18 @@ def test_some_uploads_are_settled_while_others_are_on_their_way():
         at_once, one_by_one = (Simulator(pool, people(), TASK, REMEMBERING) for _ in range(2))
         for engine in (at_once, one_by_one):
             engine.train(weights, orders, {})
-        at_once.settle({3: True, 5: True})
-        one_by_one.settle({3: True})
+        at_once.acknowledge({3: True, 5: True})
+        one_by_one.acknowledge({3: True})
         assert set(one_by_one.kept) == {3}
         # another client trains in between
         one_by_one.train(weights, [Order(4, 2, 0.05, 0.3, 1.0, 4)], {})
-        one_by_one.settle({5: True, 0: True})  # and nobody waits for an answer of client 0
+        one_by_one.acknowledge({5: True, 0: True})  # and nobody waits for an answer of client 0
         assert set(one_by_one.kept) == {3, 5}
-        one_by_one.settle({5: False})  # it is settled already
+        one_by_one.acknowledge({5: False})  # it is settled already
     for client in (3, 5):
-        assert at_once.kept[client].keys() == one_by_one.kept[client].keys() == {"memory.residual"}
-        expected = at_once.kept[client]["memory.residual"]
-        assert one_by_one.kept[client]["memory.residual"].tobytes() == expected.tobytes()
+        assert at_once.kept[client].keys() == one_by_one.kept[client].keys() == {"error_feedback.residual"}
+        expected = at_once.kept[client]["error_feedback.residual"]
+        assert one_by_one.kept[client]["error_feedback.residual"].tobytes() == expected.tobytes()
 
 
 def test_a_score_share_needs_no_more_than_the_cohorts_conditions():

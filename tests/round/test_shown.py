@@ -22,7 +22,7 @@ from heteroselect.runs.loop import simulated
 from heteroselect.runs.progress import Progress
 from heteroselect.settings.config import load
 
-SMALL = {"clients": 6, "selected": 3, "rounds": 5, "method.train.steps": 3, "method.train.batch": 8}
+SMALL = {"clients": 6, "selected": 3, "rounds": 5, "method.solver.steps": 3, "method.solver.batch": 8}
 FEDDYN = methods.get("feddyn")
 
 
@@ -45,7 +45,7 @@ def servers(method, rounds=4, **own):
         for t in range(1, rounds + 1):
             moment, world = Moment(t, rounds), (made.environment, made.streams)
             one = play_round(moment, progress.server, made.method, engine.clients, *world, selected=3)
-            engine.clients.settle(one.used)
+            engine.clients.acknowledge(one.used)
             progress.server = one.server
             found.append(one)
     return found
@@ -56,7 +56,7 @@ def linear():
 
 
 def test_the_average_is_of_the_models_and_changes_nothing_of_the_training():
-    tail = Method("plain", average=TailAverage(rounds=2))
+    tail = Method("plain", model_average=TailAverage(rounds=2))
     single, averaged = servers(Method("plain"), model=linear), servers(tail, model=linear)
     vectors = [one.server.weights.vector for one in single]
     assert [one.server.weights.sha256() for one in averaged] == [one.server.weights.sha256() for one in single]
@@ -79,22 +79,24 @@ def test_looking_ahead_may_show_the_model_behind():
 
 
 def test_feddyn_may_show_the_mean_of_the_models_that_were_sent():
-    method = replace(FEDDYN, name="mine", train=replace(FEDDYN.train, alpha=0.1, show="mean"))
+    method = replace(FEDDYN, name="mine", solver=replace(FEDDYN.solver, alpha=0.1, show="mean"))
     played = servers(method, model=linear)
     for before, one in pairwise(played):
         state = one.server.state
         moved = before.server.weights.vector.numpy()
-        h = state["train"]["correction"]
-        change = before.server.state["train"]["correction"] - h  # α·(m/K)·Δ̄ with 3 of 6 clients
+        h = state["solver"]["correction"]
+        change = before.server.state["solver"]["correction"] - h  # α·(m/K)·Δ̄ with 3 of 6 clients
         mean = moved + change / (0.1 * 0.5)
         np.testing.assert_allclose(shown(method, state, one.server.weights).vector, mean, rtol=1e-3, atol=1e-5)
-    assert FedDyn(show="model").shown(played[-1].server.state["train"], moved) is moved
+    assert FedDyn(show="model").shown(played[-1].server.state["solver"], moved) is moved
 
 
 def test_an_average_of_what_is_shown():
-    method = Method("plain", server=LookAhead(0.5, show="model"), average=TailAverage(rounds=2))
+    method = Method("plain", server_optimizer=LookAhead(0.5, show="model"), model_average=TailAverage(rounds=2))
     played = servers(method, model=linear)
-    behind = [one.server.weights.vector.numpy() - 0.5 * one.server.state["server"]["momentum"] for one in played]
+    behind = [
+        one.server.weights.vector.numpy() - 0.5 * one.server.state["server_optimizer"]["momentum"] for one in played
+    ]
     found = shown(method, played[-1].server.state, played[-1].server.weights)
     np.testing.assert_allclose(found.vector, (behind[2] + behind[3]) / 2, rtol=1e-5, atol=1e-6)
 
@@ -110,7 +112,7 @@ def test_statistics_of_the_average_are_its_own_and_charged(monkeypatch):
     monkeypatch.setattr(Simulator, "calibrate", watched)
     single = servers(Method("plain"), model=network)
     asked.clear()
-    averaged = Method("plain", average=ExponentialAverage())
+    averaged = Method("plain", model_average=ExponentialAverage())
     both = servers(averaged, model=network)
     assert [one.record.bytes.calibration * 2 for one in single] == [one.record.bytes.calibration for one in both]
     last, before = both[-1].server, both[-2].server
@@ -133,10 +135,12 @@ def same(a, b):
 def test_a_run_saves_what_it_shows_and_goes_on_to_the_same_bits(tmp_path, model):
     own = {} if model is None else {"model": model, "data": owners(), "test": owners(1)[0]}
     config = "mnist" if model is None else {}
-    settings = {**SMALL, "method.average.kind": "exponential", "method.server.kind": "look-ahead"}
-    settings |= {"method.server.show": "model", "simulate.checkpoint_rounds": 1}
+    settings = {**SMALL, "method.model_average.kind": "exponential", "method.server_optimizer.kind": "look-ahead"}
+    settings |= {"method.server_optimizer.show": "model", "simulate.checkpoint_rounds": 1}
     whole = heteroselect.run(config, method="fedavg", settings=settings, out=tmp_path / "whole", **own)
-    trained = heteroselect.run(config, method="fedavg", settings={**settings, "method.average.kind": "none"}, **own)
+    trained = heteroselect.run(
+        config, method="fedavg", settings={**settings, "method.model_average.kind": "none"}, **own
+    )
     assert whole.model_sha256 != trained.model_sha256
     assert [line["bytes_up"] for line in whole.rounds] == [line["bytes_up"] for line in trained.rounds]
     saved = load_file(tmp_path / "whole" / "model.safetensors")
@@ -156,7 +160,9 @@ def test_a_run_saves_what_it_shows_and_goes_on_to_the_same_bits(tmp_path, model)
 
 
 def test_what_may_be_shown_is_said():
-    with pytest.raises(HeteroSelectError, match=r"method\.server\.show: allowed is ahead or model, not 'behind'"):
-        load("mnist", method="fedacg", changes={"method.server.show": "behind"})
-    with pytest.raises(HeteroSelectError, match=r"method\.average\.keep: allowed is a number ≥ 0 and < 1"):
-        load("mnist", changes={"method.average.kind": "exponential", "method.average.keep": 1})
+    with pytest.raises(
+        HeteroSelectError, match=r"method\.server_optimizer\.show: allowed is ahead or model, not 'behind'"
+    ):
+        load("mnist", method="fedacg", changes={"method.server_optimizer.show": "behind"})
+    with pytest.raises(HeteroSelectError, match=r"method\.model_average\.keep: allowed is a number ≥ 0 and < 1"):
+        load("mnist", changes={"method.model_average.kind": "exponential", "method.model_average.keep": 1})

@@ -51,8 +51,8 @@ class Fixed:
 class First:
     """The free clients with the lowest numbers."""
 
-    def select(self, scores, here):
-        return here.cohort(np.arange(here.size))
+    def select(self, scores, context):
+        return context.cohort(np.arange(context.size))
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Rising:
     first: tuple[float, ...]
     average = 1.0
 
-    def allocate(self, scores, cohort, here):
-        densities = np.minimum(2.0 ** (here.moment.round - 1) * np.array(self.first)[cohort.ids], 1.0)
+    def allocate(self, scores, cohort, context):
+        densities = np.minimum(2.0 ** (context.moment.round - 1) * np.array(self.first)[cohort.ids], 1.0)
         return Allocation(float(densities.mean()), densities)
 
 
@@ -89,7 +89,7 @@ class Script:
             self.bytes += len(uploads[-1].payload)
         return uploads[::-1]
 
-    def settle(self, used):
+    def acknowledge(self, used):
         self.working -= set(used)
 
 
@@ -107,7 +107,7 @@ class Run:
         clients = len(self.seconds)
         self.engine = Script(clients)
         self.method = replace(
-            Method("own", select=First(), train=SGD(steps=1), wait=self.wait, weigh=Equal()), **self.parts
+            Method("own", select=First(), solver=SGD(steps=1), async_mode=self.wait, weigh=Equal()), **self.parts
         )
         self.environment = Environment(self.world or Fixed(self.seconds), 10.0, faults=self.faults)
         self.server = Server(Weights(torch.zeros(clients), {}), Population.new(np.full(clients, 320)))
@@ -117,7 +117,7 @@ class Run:
         played = play_step(
             moment, self.server, self.method, self.engine, self.environment, Streams(3), selected=len(self.seconds)
         )
-        self.engine.settle(played.used)
+        self.engine.acknowledge(played.used)
         self.server = played.server
         return played
 
@@ -186,7 +186,7 @@ def test_whoever_is_done_is_followed_at_once():
 
 def test_models_are_mixed():
     # FedAsync: w ← w + α·s(τ)·(w_k + Δ_k − w). Client 0 first, from w_0 = 0; then client 1, also from 0: stale
-    run = Run((2.0, 3.0, 7.0), Buffer(size=1, mixes="models"), parts={"server": ServerSGD(rate=0.6)})
+    run = Run((2.0, 3.0, 7.0), Buffer(size=1, mixes="models"), parts={"server_optimizer": ServerSGD(rate=0.6)})
     first, second = run.steps(2)
     assert first.server.weights.vector.tolist() == pytest.approx([0.6, 0.0, 0.0])
     rate = 0.6 * 2**-0.5
@@ -327,7 +327,7 @@ def blobs():
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"method.compress.kind": "topk", "method.memory.kind": "error"}, {"method.select.kind": "oort"}],
+    [{}, {"method.compress.kind": "topk", "method.error_feedback.kind": "error"}, {"method.select.kind": "oort"}],
     ids=["fedavg", "topk", "oort"],
 )
 def test_among_equally_fast_clients_steps_of_a_whole_cohort_are_rounds(changes):
@@ -335,9 +335,9 @@ def test_among_equally_fast_clients_steps_of_a_whole_cohort_are_rounds(changes):
     same = {"world.bandwidth_min_mbps": 2.0, "world.bandwidth_max_mbps": 2.0, "world.charge": "everything"}
     same |= {"world.downlink_min_mbps": 9.0, "world.downlink_max_mbps": 9.0}
     same |= {"world.step_seconds_min": 0.3, "world.step_seconds_max": 0.3, "data.partition": "iid"}
-    same |= {"clients": 12, "selected": 4, "rounds": 6, "method.train.steps": 2, "method.train.batch": 4}
+    same |= {"clients": 12, "selected": 4, "rounds": 6, "method.solver.steps": 2, "method.solver.batch": 4}
     found = []
-    for wait in ({}, {"method.wait.kind": "buffer", "method.wait.size": 4}):
+    for wait in ({}, {"method.async_mode.kind": "buffer", "method.async_mode.size": 4}):
         made = prepare(load({}, method="fedavg", changes={**same, **changes, **wait}), data=blobs())
         progress, steps = Progress.start(made, None), []
         play = play_step if wait else play_round
@@ -347,7 +347,7 @@ def test_among_equally_fast_clients_steps_of_a_whole_cohort_are_rounds(changes):
                     *(Moment(t, 6), progress.server, made.method, engine.clients, made.environment, made.streams),
                     selected=4,
                 )
-                engine.clients.settle(played.used)
+                engine.clients.acknowledge(played.used)
                 progress.server = played.server
                 steps.append(played)
         found.append(steps)
@@ -386,25 +386,28 @@ def test_those_at_work_can_be_written_down_and_train_again_to_the_same_bits():
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"method": "heteroselect"}, r"method\.wait: buffer asks nobody for a loss; .* not score informativeness"),
+        (
+            {"method": "heteroselect"},
+            r"method\.async_mode: buffer asks nobody for a loss; .* not score informativeness",
+        ),
         ({"select.kind": "fedcor"}, "not select fedcor"),
         ({"allocate.kind": "deadline"}, r"lets clients start one by one; .* not allocate deadline"),
         ({"allocate.kind": "optrate"}, "not allocate optrate"),
-        ({"train.kind": "scaffold"}, "not train scaffold"),
+        ({"solver.kind": "scaffold"}, "not solver scaffold"),
         ({"compress.kind": "fedluar"}, "not compress fedluar"),
-        ({"memory.kind": "ef21"}, "not memory ef21"),
-        ({"work.kind": "device"}, "not work device"),
-        ({"choose.kind": "optimal-client-sampling"}, "not select pool"),
+        ({"error_feedback.kind": "ef21"}, "not error_feedback ef21"),
+        ({"local_steps.kind": "device"}, "not local_steps device"),
+        ({"second_selection.kind": "optimal-client-sampling"}, "not select pool"),
         ({"weigh.kind": "share", "select.kind": "delta"}, "not weigh share"),
-        ({"wait.mixes": "models", "aggregate.kind": "median"}, "aggregate mean only, not median"),
-        ({"wait.size": 0}, "a whole number ≥ 1"),
+        ({"async_mode.mixes": "models", "aggregate.kind": "median"}, "aggregate mean only, not median"),
+        ({"async_mode.size": 0}, "a whole number ≥ 1"),
     ],
     ids=str,
 )
 def test_what_cannot_go_with_it_is_refused_in_one_sentence(changes, text):
     changes = dict(changes)
     method = changes.pop("method", "fedbuff")
-    given = {"method.wait.kind": "buffer"} | {f"method.{key}": value for key, value in changes.items()}
+    given = {"method.async_mode.kind": "buffer"} | {f"method.{key}": value for key, value in changes.items()}
     with pytest.raises(HeteroSelectError, match=text):
         load({}, method=method, changes=given)
 
@@ -412,7 +415,7 @@ def test_what_cannot_go_with_it_is_refused_in_one_sentence(changes, text):
 def test_flower_carries_whole_rounds_only():
     refuse_steps(methods.get("fedavg"))
     with pytest.raises(
-        HeteroSelectError, match=r"method\.wait\.kind: buffer is for the simulator; allowed on Flower is all"
+        HeteroSelectError, match=r"method\.async_mode\.kind: buffer is for the simulator; on Flower set all"
     ):
         refuse_steps(methods.get("fedasync"))
 
@@ -424,5 +427,8 @@ def test_a_selector_that_takes_too_many_is_refused():
 
 def test_fedasync_and_fedbuff_are_what_their_papers_say():
     fedbuff, fedasync = methods.get("fedbuff"), methods.get("fedasync")
-    assert fedbuff.wait == Buffer(size=5, exponent=0.5, mixes="updates")
-    assert (fedasync.wait, fedasync.server) == (Buffer(size=1, exponent=0.5, mixes="models"), ServerSGD(rate=0.6))
+    assert fedbuff.async_mode == Buffer(size=5, exponent=0.5, mixes="updates")
+    assert (fedasync.async_mode, fedasync.server_optimizer) == (
+        Buffer(size=1, exponent=0.5, mixes="models"),
+        ServerSGD(rate=0.6),
+    )

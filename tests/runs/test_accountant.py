@@ -67,7 +67,7 @@ def test_clients_that_come_and_go_are_not_drawn_uniformly():
 
 
 def test_of_a_run_the_rounds_count_that_were_played_and_the_noise_that_arrived():
-    loaded = load("mnist", method="fedavg", changes={**NOISY, "method.screen.bound": 0})
+    loaded = load("mnist", method="fedavg", changes={**NOISY, "method.outlier_filter.bound": 0})
     played = [{"weights": [0.25] * 4}, {"weights": [0.5, 0.5, 0.0, 0.0]}]
     found = promise(loaded.method, loaded.config, delta=1e-5, played=played)
     assert (found.rounds, found.together) == (2, 2)
@@ -117,12 +117,12 @@ def test_where_data_decide_nothing_is_promised(changes, named):
 @pytest.mark.parametrize("name", ["scaffold", "feddyn"])
 def test_solvers_whose_clients_keep_what_they_sent_are_refused(name):
     with pytest.raises(HeteroSelectError, match="whose clients keep what they sent"):
-        load("mnist", method="fedavg", changes={**NOISY, "method.train.kind": name})
-    assert load("mnist", method=name, changes=NOISY).method.train.kind == "sgd"  # what nobody chose gives way
+        load("mnist", method="fedavg", changes={**NOISY, "method.solver.kind": name})
+    assert load("mnist", method=name, changes=NOISY).method.solver.kind == "sgd"  # what nobody chose gives way
 
 
 def test_a_folder_is_taken_as_it_was_played(tmp_path):
-    small = {**NOISY, "rounds": 2, "clients": 6, "selected": 3, "method.train.steps": 1}
+    small = {**NOISY, "rounds": 2, "clients": 6, "selected": 3, "method.solver.steps": 1}
     heteroselect.run("mnist", method="fedavg", settings=small, out=tmp_path / "run")
 
     def asked(*words):

@@ -37,7 +37,7 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 4)).astype(np.float32), RNG.integers(0, 2, 60)
 SMALL = {
     **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5},
-    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+    **{"method.solver.steps": 2, "simulate.checkpoint_rounds": 1},
 }
 
 
@@ -59,8 +59,8 @@ class Some:
 
     order: tuple[int, ...] = field(default=(0, 1, 2))
 
-    def select(self, scores, here):
-        return here.cohort(np.array(self.order[: here.size]))
+    def select(self, scores, context):
+        return context.cohort(np.array(self.order[: context.size]))
 
 
 OWN = {"model": network, "data": (X, Y), "test": (X, Y)}
@@ -209,7 +209,7 @@ def test_what_has_no_digest_is_said_when_a_run_goes_on(tmp_path):
     ("key", "value", "named"),
     [
         (("rounds",), 9, "rounds: 4 → 9"),
-        (("method", "rate", "start"), 0.5, r"method\.rate\.start: 0\.05 → 0\.5"),
+        (("method", "lr", "start"), 0.5, r"method\.lr\.start: 0\.05 → 0\.5"),
         (("world", "bandwidth_max_mbps"), 50.0, r"world\.bandwidth_max_mbps: 5\.0 → 50\.0"),
     ],
 )
@@ -317,7 +317,7 @@ selected = 2
 rounds = 2
 data.name = "points.npz"
 data.partition = "iid"
-method.train.steps = 2
+method.solver.steps = 2
 [[row]]
 method = "fedavg"
 """
@@ -345,7 +345,7 @@ def test_a_study_takes_a_run_of_another_only_if_data_and_versions_are_the_same(p
 
 STUDY_SETTINGS = {
     **{"clients": 6, "selected": 2, "rounds": 2, "data.name": "points.npz", "data.partition": "iid"},
-    "method.train.steps": 2,
+    "method.solver.steps": 2,
 }
 
 
@@ -368,10 +368,10 @@ def aged(folder: Path) -> None:
     """Make the run in a folder one from before there was the role `average`, a setting of `server` and one of the
     world."""
     config = read_toml(folder / "config.toml")
-    del config["method"]["average"], config["method"]["server"]["rate"], config["world"]["attack"]
+    del config["method"]["model_average"], config["method"]["server_optimizer"]["lr"], config["world"]["attack"]
     (folder / "config.toml").write_text(tomli_w.dumps(config))
     then = Fingerprint.read(folder)
-    gone = ("method.average.", "method.server.rate", "world.attack.")
+    gone = ("method.model_average.", "method.server_optimizer.rate", "world.attack.")
     settings = {key: value for key, value in then.settings.items() if not key.startswith(gone)}
     rewrite(folder, replace(then, settings=settings))
 
@@ -400,13 +400,16 @@ def test_a_setting_or_a_role_that_is_newer_than_a_run_does_not_make_it_another(p
     (other,) = plan(read(points / "s.toml"), points / "one").cells
     grid.play_cell(other, threads=1)
     assert [group.seeds for group in compare([points / "one"]).groups] == ["42, 43"]
-    edit(cell.path, ("method", "server", "rate"), 0.5)
-    with pytest.raises(HeteroSelectError, match=r"method\.server\.rate: 1\.0 → 0\.5"):
+    edit(cell.path, ("method", "server_optimizer", "lr"), 0.5)
+    with pytest.raises(HeteroSelectError, match=r"method\.server_optimizer\.rate: 1\.0 → 0\.5"):
         heteroselect.resume(cell.path)
 
 
 def test_a_run_that_was_broken_off_before_there_was_a_setting_goes_on_to_the_same_bits(tmp_path):
-    plain = {"method": None, "settings": {"method.server.momentum": 0.5, "method.server.kind": "momentum"}}
+    plain = {
+        "method": None,
+        "settings": {"method.server_optimizer.momentum": 0.5, "method.server_optimizer.kind": "momentum"},
+    }
     with pytest.raises(PowerError):
         play(tmp_path / "run", watch=stop, **plain)
     aged(tmp_path / "run")
@@ -440,7 +443,7 @@ def test_a_file_of_the_package_may_move(points):
         heteroselect.run("mnist", method="oort", settings=settings, out=points / "run", watch=stop)
     package = points / "copy" / "heteroselect"
     shutil.copytree(Path(heteroselect.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    for old in ("select/oort", "select/uniform", "train/sgd", "models/logistic"):
+    for old in ("parts/select/oort", "parts/select/uniform", "parts/train/sgd", "models/logistic"):
         new = f"{old}_of_old"
         (package / f"{old}.py").rename(package / f"{new}.py")
         before, after = (f"{name.replace('/', '.')}" for name in (old, new))

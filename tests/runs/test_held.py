@@ -173,7 +173,7 @@ print(json.dumps({"points": number, "wrong": wrong, "status": end("run")[0]}))
 
 
 def test_killed_at_any_write_a_run_goes_on_to_the_same_bits(here: Path) -> None:
-    settings = {**POINTS, "rounds": 2, "selected": 1, "simulate.store": "disk", "method.memory.kind": "error"}
+    settings = {**POINTS, "rounds": 2, "selected": 1, "simulate.store": "disk", "method.error_feedback.kind": "error"}
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(DRIVER), json.dumps(settings)],

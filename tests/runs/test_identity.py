@@ -15,7 +15,7 @@ from heteroselect.core.part import kind_of, values
 from heteroselect.parts.score import Scores
 from heteroselect.parts.select import Oort, PowerOfChoice
 from heteroselect.parts.train import SGD
-from heteroselect.runs.loop import undivided
+from heteroselect.runs.loop import defer_signals
 from heteroselect.world import DrawnWorld
 
 pytestmark = pytest.mark.slow  # whole runs
@@ -27,13 +27,13 @@ def as_a_matrix(monkeypatch):
     monkeypatch.setattr("heteroselect.engines.simulate.engine.WORTHWHILE", 0)
 
 
-SMALL = {"clients": 6, "selected": 2, "rounds": 3, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
+SMALL = {"clients": 6, "selected": 2, "rounds": 3, "method.solver.steps": 2, "simulate.checkpoint_rounds": 1}
 MINE = """
 import numpy as np
 
 
 class First:
-    def select(self, scores, here):
+    def select(self, scores, context):
         return here.cohort(np.arange(here.size))
 
 
@@ -43,8 +43,8 @@ class Plain:
 
 
 class Last:
-    def select(self, scores, here):
-        return here.cohort(np.arange(len(here.ids))[-here.size :])
+    def select(self, scores, context):
+        return here.cohort(np.arange(len(context.ids))[-here.size :])
 """
 
 
@@ -69,8 +69,8 @@ def test_a_run_does_not_go_on_with_another_part(tmp_path):
     first = {"method.select.kind": f"{file}:First"}
     with pytest.raises(HeteroSelectError, match=r"method\.select: .* was begun with another"):
         heteroselect.resume(out, settings={"method.select.kind": f"{file}:Last"})
-    with pytest.raises(HeteroSelectError, match=r"method\.server: .* was begun with another"):
-        heteroselect.resume(out, settings={**first, "method.server.kind": f"{file}:Plain"})
+    with pytest.raises(HeteroSelectError, match=r"method\.server_optimizer: .* was begun with another"):
+        heteroselect.resume(out, settings={**first, "method.server_optimizer.kind": f"{file}:Plain"})
     moved = tmp_path / "elsewhere.py"
     file.rename(moved)
     assert heteroselect.resume(out, settings={"method.select.kind": f"{moved}:First"}).status == "finished"
@@ -99,12 +99,12 @@ class Never:
     batches = 8
     augmented = False
 
-    def asks(self, here):
-        return here.ids[:0]
+    def asks(self, context):
+        return context.ids[:0]
 
-    def score(self, here):
-        total = np.where(here.population.counts == 0, np.inf, 0.0)
-        return Scores(here.ids, total, {"new": total})
+    def score(self, context):
+        total = np.where(context.population.counts == 0, np.inf, 0.0)
+        return Scores(context.ids, total, {"new": total})
 
 
 def test_an_infinite_score_can_be_written_down(tmp_path):
@@ -127,7 +127,7 @@ def test_numbers_of_numpy_are_written_as_numbers():
 
 
 def interrupted(reached: list[bool], error: Exception | None = None) -> None:
-    with undivided():
+    with defer_signals():
         os.kill(os.getpid(), signal.SIGINT)
         reached.append(True)
         if error:

@@ -16,7 +16,7 @@ from heteroselect.runs.folder import read_rounds, read_summary
 
 SMALL = {
     **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
-    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+    **{"method.solver.steps": 2, "simulate.checkpoint_rounds": 1},
 }
 
 

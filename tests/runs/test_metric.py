@@ -19,7 +19,7 @@ X = RNG.normal(size=(120, 3)).astype(np.float32)
 Y = (X @ np.array([3.0, -2.0, 1.0], np.float32)).astype(np.float32)
 SETTINGS = {
     **{"clients": 6, "selected": 3, "rounds": 6, "data.partition": "iid", "simulate.checkpoint_rounds": 1},
-    **{"method.train.steps": 4, "method.train.batch": 8, "method.rate.start": 0.05},
+    **{"method.solver.steps": 4, "method.solver.batch": 8, "method.lr.start": 0.05},
 }
 
 

@@ -19,7 +19,7 @@ from run_folders import PowerError, stop
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
-SMALL: dict[str, Any] = {"selected": 3, "rounds": 5, "method": {"train": {"steps": 4, "batch": 8}}}
+SMALL: dict[str, Any] = {"selected": 3, "rounds": 5, "method": {"solver": {"steps": 4, "batch": 8}}}
 RNG = np.random.default_rng(3)
 
 
@@ -145,7 +145,7 @@ def test_examples_with_several_targets_are_learnt_and_counted():
     x = (torch.arange(60).view(-1, 1) + torch.arange(6)).remainder(5)
     part = Examples(x.to(torch.uint8), (x + 1).remainder(5), torch.arange(60) % 4)
     source = Source("letters", part, part, 5, None, owners=("a", "b", "c", "d"))
-    settings = {"data.partition": "natural", "rounds": 6, "method.rate.start": 1.0}
+    settings = {"data.partition": "natural", "rounds": 6, "method.lr.start": 1.0}
     for method in ("fedavg", "oort", "fedlecc"):
         found = heteroselect.run(SMALL, method=method, settings=settings, threads=1, data=source, model=Letters)
         assert found.final_accuracy > 0.9

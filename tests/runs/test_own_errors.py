@@ -17,7 +17,7 @@ from heteroselect.parts.compress import Update
 RNG = np.random.default_rng(0)
 Y = np.arange(60) % 10
 X = RNG.normal(size=(60, 4)).astype(np.float32)
-SETTINGS = {"clients": 6, "selected": 2, "rounds": 1, "data.partition": "iid", "method.train.steps": 1}
+SETTINGS = {"clients": 6, "selected": 2, "rounds": 1, "data.partition": "iid", "method.solver.steps": 1}
 
 
 class Pair(nn.Module):
@@ -124,7 +124,7 @@ def test_errors_in_python_name_arguments_and_not_options(tmp_path: Any) -> None:
 
 def test_a_method_made_in_python_has_to_be_handed_over_again(tmp_path: Any) -> None:
     mine = replace(REGISTRY["fedavg"].method, name="mine")
-    small = {"clients": 20, "selected": 4, "method.train.steps": 5, "rounds": 2}
+    small = {"clients": 20, "selected": 4, "method.solver.steps": 5, "rounds": 2}
     first = heteroselect.run("mnist", method=mine, settings=small, out=tmp_path / "run")
     with pytest.raises(HeteroSelectError, match=r"is of 'mine', a method made in Python; hand it over"):
         heteroselect.resume(tmp_path / "run")

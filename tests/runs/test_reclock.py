@@ -12,7 +12,7 @@ from heteroselect.runs.reclock import decided, depends, reclock, rewrite
 
 pytestmark = pytest.mark.slow  # whole runs
 
-SMALL = {"clients": 8, "selected": 3, "rounds": 3, "method.train.steps": 3, "target": 0.1}
+SMALL = {"clients": 8, "selected": 3, "rounds": 3, "method.solver.steps": 3, "target": 0.1}
 CLOCKS = ("paper", "uplink", "everything")
 
 
@@ -50,7 +50,7 @@ def test_parts_that_go_by_the_clock_are_named():
     assert of("fedcg") == ("select fedcg", "allocate fedcg")
     assert of("scaffold") == ()
     for horizon, found in ((None, ()), (500.0, ("rate cosine",))):
-        changes = {"method.rate.kind": "cosine"} | ({} if horizon is None else {"method.rate.horizon": horizon})
+        changes = {"method.lr.kind": "cosine"} | ({} if horizon is None else {"method.lr.horizon": horizon})
         assert depends(heteroselect.load("mnist", method="fedavg", changes=changes).method) == found
 
 

@@ -19,7 +19,7 @@ import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.runs.calls import run
 
-SMALL = {"clients": 10, "selected": 3, "method.train.steps": 2, "rounds": 3, "target": 0.3}
+SMALL = {"clients": 10, "selected": 3, "method.solver.steps": 2, "rounds": 3, "target": 0.3}
 
 
 @pytest.fixture(scope="module")

@@ -39,8 +39,8 @@ SMALL = {
     "clients": 20,
     "selected": 4,
     "rounds": 8,
-    "method.train.steps": 3,
-    "method.train.batch": 8,
+    "method.solver.steps": 3,
+    "method.solver.batch": 8,
     "simulate.checkpoint_rounds": 1,
 }
 
@@ -104,11 +104,11 @@ def test_a_run_goes_on_to_the_same_bits(tmp_path: Path, whole: Path, after: int,
         {"simulate.store": "disk"},
         {"method.score.sketch": 4096},
         {"method.score.mode": "stale"},
-        {"method.memory.kind": "momentum"},
+        {"method.error_feedback.kind": "momentum"},
         {
-            "method.memory.kind": "ef21",
+            "method.error_feedback.kind": "ef21",
             "method.weigh.kind": "everybody",
-            "method.server.kind": "running",
+            "method.server_optimizer.kind": "running",
         },
         {"world.faults.missing": 0.3, "world.faults.nan": 0.2},
         {"simulate.checkpoint_rounds": 3},
@@ -164,7 +164,7 @@ def test_batch_norm_and_a_model_of_ones_own_come_back(tmp_path: Path) -> None:
         "data": data,
         "test": data[0],
     }
-    settings = {"selected": 2, "rounds": 5, "method.train.steps": 2, "simulate.checkpoint_rounds": 2}
+    settings = {"selected": 2, "rounds": 5, "method.solver.steps": 2, "simulate.checkpoint_rounds": 2}
     straight = heteroselect.run({}, settings=settings, out=tmp_path / "a", **arguments)
 
     def watch(line: dict) -> None:
@@ -188,7 +188,7 @@ def _unfinished(path: Path) -> Path:
 def test_another_experiment_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     data = [(rng.normal(size=(20, 4)).astype(np.float32), rng.integers(0, 2, 20)) for _ in range(6)]
-    settings = {"selected": 2, "rounds": 5, "method.train.steps": 2, "simulate.checkpoint_rounds": 1}
+    settings = {"selected": 2, "rounds": 5, "method.solver.steps": 2, "simulate.checkpoint_rounds": 1}
 
     def watch(line: dict) -> None:
         if line["round"] == 3:
@@ -417,10 +417,10 @@ def _busy(out: Path) -> bool:
 def test_a_run_that_is_older_than_a_setting_or_a_role_can_be_resumed(tmp_path: Path) -> None:
     """What is newer than the run has its default: its config.toml does not name it."""
     path = tmp_path / "older"
-    settings = {"seed": 1, "rounds": 2, "clients": 4, "selected": 2, "method.train.steps": 1}
+    settings = {"seed": 1, "rounds": 2, "clients": 4, "selected": 2, "method.solver.steps": 1}
     first = heteroselect.run("mnist", method="heteroselect", settings=settings, out=path)
     text = (path / "config.toml").read_text()
-    older = re.sub(r"\n\[method\.average\]\n[^\[]*", "\n", text).replace("ceiling = 1.0\n", "")
+    older = re.sub(r"\n\[method\.model_average\]\n[^\[]*", "\n", text).replace("ceiling = 1.0\n", "")
     assert "average]" not in older
     assert len(older) < len(text) - 40
     (path / "config.toml").write_text(older)
@@ -434,12 +434,12 @@ def test_a_run_that_is_older_than_a_setting_or_a_role_can_be_resumed(tmp_path: P
 def test_a_setting_that_a_method_has_got_since_does_not_change_its_earlier_runs(tmp_path: Path) -> None:
     """heteroselect2 has weight decay. Had a run begun before there was any, it would go on without, and so would its
     config.toml."""
-    settings = {"seed": 1, "rounds": 3, "clients": 6, "selected": 3, "method.train.decay": 0.0}
+    settings = {"seed": 1, "rounds": 3, "clients": 6, "selected": 3, "method.solver.decay": 0.0}
     first = heteroselect.run("mnist", method="heteroselect2", settings=settings, out=tmp_path / "a")
     path = tmp_path / "a" / "config.toml"
     path.write_text(path.read_text().replace("\ndecay = 0.0\n", "\n"))
     assert "decay" not in path.read_text()
     assert heteroselect.resume(tmp_path / "a").model_sha256 == first.model_sha256
     assert heteroselect.run(path).model_sha256 == first.model_sha256
-    now = heteroselect.run("mnist", method="heteroselect2", settings={**settings, "method.train.decay": 0.0005})
+    now = heteroselect.run("mnist", method="heteroselect2", settings={**settings, "method.solver.decay": 0.0005})
     assert now.model_sha256 != first.model_sha256, "it makes a difference here"

@@ -21,7 +21,7 @@ from heteroselect.settings.config import load
 
 pytestmark = pytest.mark.slow  # whole runs; the command line's tests keep a few in `make check`
 
-SMALL = {"clients": 12, "selected": 4, "rounds": 4, "target": 0.5, "method": {"train": {"steps": 6, "batch": 8}}}
+SMALL = {"clients": 12, "selected": 4, "rounds": 4, "target": 0.5, "method": {"solver": {"steps": 6, "batch": 8}}}
 
 
 def blobs(count=360, classes=4, seed=3):
@@ -166,7 +166,7 @@ def test_draws_in_evaluation_in_rare_branches_and_in_the_loss_are_seeded_too():
 def test_alexnet_gives_the_same_bits_with_any_threads():
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 256, (60, 3, 32, 32), np.uint8), rng.integers(0, 10, 60)
-    config = {"clients": 4, "selected": 3, "rounds": 2, "method": {"train": {"steps": 2, "batch": 4}}}
+    config = {"clients": 4, "selected": 3, "rounds": 2, "method": {"solver": {"steps": 2, "batch": 4}}}
     runs = [heteroselect.run(config | {"model": {"name": "alexnet"}}, data=pictures, threads=n) for n in (1, 2)]
     assert runs[0].parameters == 2_781_514
     assert runs[0].model_sha256 == runs[1].model_sha256
@@ -257,8 +257,8 @@ def test_a_loss_and_a_metric_of_ones_own():
 class Lowest:
     """A selector of one's own: whoever scores lowest."""
 
-    def select(self, scores, here):
-        return here.cohort(np.argsort(scores, kind="stable")[: here.size])
+    def select(self, scores, context):
+        return context.cohort(np.argsort(scores, kind="stable")[: context.size])
 
 
 def test_a_part_of_ones_own_takes_ten_lines():
@@ -274,7 +274,7 @@ def test_the_method_as_run_runs_and_differs(tmp_path):
     assert run.model_sha256 != text.model_sha256
     assert run.rounds[0]["score_parts"]["fairness"] == 1.0
     assert run.rounds[0]["score_parts"]["staleness"] == pytest.approx(0.5 * np.log(2))
-    assert tomllib.loads((tmp_path / "run" / CONFIG).read_text())["method"]["rate"]["kind"] == "score"
+    assert tomllib.loads((tmp_path / "run" / CONFIG).read_text())["method"]["lr"]["kind"] == "score"
 
 
 def test_a_method_handed_over_follows_settings_too():
@@ -282,8 +282,8 @@ def test_a_method_handed_over_follows_settings_too():
     result = heteroselect.run({"clients": 12, "selected": 4, "rounds": 1}, data=blobs(), method=mine)
     assert result.method == result.config.method_name == "lowest"
     assert result.config.method["select"] == {"kind": "own:Lowest"}
-    assert result.config.method["train"]["steps"] == 50
-    assert small_run(method=mine).config.method["train"]["steps"] == 6
+    assert result.config.method["solver"]["steps"] == 50
+    assert small_run(method=mine).config.method["solver"]["steps"] == 6
     other = small_run(method=mine, settings={"method.select.kind": "uniform"})
     assert other.config.method["select"] == {"kind": "uniform"}
     with pytest.raises(heteroselect.HeteroSelectError, match="'heteroselect' is taken"):
@@ -364,14 +364,14 @@ def test_without_the_loss_in_the_score_nobody_is_asked_for_it():
         {"method.allocate.kind": "uniform"},
         {"method.allocate.kind": "uniform", "method.allocate.ceiling": "none"},
         {"method.allocate.kind": "waterfill", "method.allocate.ceiling": "strict"},
-        {"method.train.proximal": 0.0},
+        {"method.solver.proximal": 0.0},
         {"data.dominant_fraction": 0.8},
         {"method.score.loss_weight": 0.0},
         {"method.score.diversity_weight": 0.0},
         {"method.score.fairness_weight": 0.0, "method.score.staleness_weight": 0.0},
         {"method.compress.kind": "topk"},
-        {"method.memory.decay": "static"},
-        {"method.rate.kind": "score"},
+        {"method.error_feedback.decay": "static"},
+        {"method.lr.kind": "score"},
         {"method.weigh.kind": "uniform"},
         {"method.weigh.kind": "inverse"},
         {"world.stress": "inverse"},
@@ -473,7 +473,7 @@ def test_the_ledger_adds_up():
 @pytest.mark.slow
 def test_four_bits_reach_the_target_with_a_quarter_of_the_bytes():
     floats, bits = (
-        heteroselect.run("mnist", settings={"stop_at_target": 1, "method.values.kind": kind})
+        heteroselect.run("mnist", settings={"stop_at_target": 1, "method.quantize.kind": kind})
         for kind in ("float32", "uniform")
     )
     assert abs(floats.rounds_to_target - bits.rounds_to_target) <= 1
@@ -501,7 +501,7 @@ def test_every_compressor_trains_and_gives_the_same_bits_again(kind):
     "values", [{"kind": "float16"}, {"kind": "bfloat16"}, *({"kind": "uniform", "bits": bits} for bits in (8, 4, 3, 2))]
 )
 def test_fewer_bits_are_fewer_bytes_and_still_learn(values):
-    floats, few = small_run(rounds=8), small_run(rounds=8, settings={"method": {"values": values}})
+    floats, few = small_run(rounds=8), small_run(rounds=8, settings={"method": {"quantize": values}})
     assert few.bytes_up < floats.bytes_up
     assert few.peak_accuracy > 0.6
 
@@ -525,7 +525,7 @@ def test_with_dropouts_and_corrupt_payloads_mnist_still_learns():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nan", "inf", "scaled", "late"])
 def test_no_fault_of_a_few_reaches_the_model(kind):
-    settings = {f"world.faults.{kind}": 0.2, "stop_after": 4, "clients": 30, "method.train.steps": 10}
+    settings = {f"world.faults.{kind}": 0.2, "stop_after": 4, "clients": 30, "method.solver.steps": 10}
     result = heteroselect.run("mnist", settings=settings)
     assert result.peak_accuracy > 0.75
     assert any(line["events"] for line in result.rounds)

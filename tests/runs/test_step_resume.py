@@ -20,9 +20,14 @@ pytestmark = pytest.mark.slow  # they train, draw or start processes
 
 SMALL = {
     **{"clients": 10, "selected": 4, "rounds": 9, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
-    **{"method.train.steps": 2, "method.wait.size": 3, "simulate.checkpoint_rounds": 1, "world.charge": "everything"},
+    **{
+        "method.solver.steps": 2,
+        "method.async_mode.size": 3,
+        "simulate.checkpoint_rounds": 1,
+        "world.charge": "everything",
+    },
 }
-SPARSE = {"method.compress.kind": "topk", "method.memory.kind": "error"}
+SPARSE = {"method.compress.kind": "topk", "method.error_feedback.kind": "error"}
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +63,10 @@ def same(a: Path, b: Path) -> None:
     [
         (SPARSE, 1),
         (SPARSE, 8),
-        ({"method.wait.size": 1, "method.wait.mixes": "models"}, 4),
+        ({"method.async_mode.size": 1, "method.async_mode.mixes": "models"}, 4),
         ({"method.select.kind": "oort", "simulate.checkpoint_rounds": 2}, 5),
         ({"method.select.kind": "divfl", "simulate.store": "disk"}, 3),
-        ({"method.down.kind": "steps"}, 6),
+        ({"method.downlink.kind": "steps"}, 6),
         (SPARSE | {"world.faults.missing": 0.2, "world.faults.late": 0.2, "world.faults.nan": 0.1}, 5),
         ({"world.attack.kind": "hidden", "world.attack.share": 0.3}, 2),
     ],
@@ -105,7 +110,7 @@ def test_ctrl_c_leaves_those_at_work_in_the_checkpoint_and_every_model_once(here
 @pytest.mark.slow
 def test_a_killed_process_goes_on_to_the_same_bits(here: Path) -> None:
     """kill -9 in the middle of its steps, twice; each is resumed by a process of its own."""
-    settings = SMALL | SPARSE | {"rounds": 40, "method.train.steps": 40}
+    settings = SMALL | SPARSE | {"rounds": 40, "method.solver.steps": 40}
     run(here / "a", settings=settings)
     sets = [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value)}")]
     command = [sys.executable, "-m", "heteroselect"]

@@ -95,7 +95,7 @@ def test_a_finished_run_with_a_link_is_not_tidied_up(here: Path, precious: Path)
 
 
 def test_only_what_was_written_is_removed(here: Path) -> None:
-    settings = {"simulate.store": "disk", "method.memory.kind": "error", "method.compress.kind": "topk"}
+    settings = {"simulate.store": "disk", "method.error_feedback.kind": "error", "method.compress.kind": "topk"}
     out = broken_off(here / "run", **settings)
     assert list((out / "store").glob("*-memory.residual.npy"))
     mine = ["checkpoint/.thesis.partial", "checkpoint/notes.txt", "store/2-thesis.npy", "store/thesis-final.npy"]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow  # they train
 
 SMALL = {
     **{"clients": 6, "selected": 2, "rounds": 2, "data.partition": "iid", "target": 0.5},
-    **{"method.train.steps": 2, "simulate.checkpoint_rounds": 1},
+    **{"method.solver.steps": 2, "simulate.checkpoint_rounds": 1},
 }
 COMMANDS = {
     "show": ["show"],

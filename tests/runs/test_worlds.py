@@ -31,8 +31,8 @@ SMALL = {
     "clients": 8,
     "selected": 3,
     "rounds": 5,
-    "method.train.steps": 2,
-    "method.train.batch": 4,
+    "method.solver.steps": 2,
+    "method.solver.batch": 4,
     "simulate.checkpoint_rounds": 1,
 }
 TRACE = "client,second,up_mbps,down_mbps\n0,0,0.002,1\n0,1,0.0005,2\n0,4,0.004,1\n0,5,0,3\n1,0,0.001,1\n1,9,0.01,4\n"

@@ -25,19 +25,19 @@ def test_defaults_are_the_papers_hyper_parameters():
     score, allocate, train, compress, memory = (
         method.score,
         method.allocate,
-        method.train,
+        method.solver,
         method.compress,
-        method.memory,
+        method.error_feedback,
     )
     assert (score.diversity_weight, score.fairness_weight, score.staleness_weight) == (0.3, 0.2, 0.2)
     assert (score.staleness_gamma, score.batches, score.consensus_keep) == (0.5, 8, 0.9)
     assert (allocate.average, allocate.amplitude, allocate.floor, allocate.minimum) == (0.2, 0.4, 0.08, 0.005)
     assert (train.steps, train.batch, train.momentum, train.proximal, train.clip) == (50, 32, 0.9, 0.1, 2.0)
-    assert (method.rate.kind, method.rate.start, method.rate.decay) == ("shared", 0.05, 0.5)
-    assert KINDS["rate"]["score"]().cap == 0.15
+    assert (method.lr.kind, method.lr.start, method.lr.decay) == ("shared", 0.05, 0.5)
+    assert KINDS["lr"]["score"]().cap == 0.15
     assert (compress.layers, compress.exploration) == (3, 0.2)
     assert (memory.decay, memory.minimum, memory.maximum) == ("adaptive", 0.85, 0.97)
-    assert (method.select.temperature, method.server.momentum) == (1.0, 0.5)
+    assert (method.select.temperature, method.server_optimizer.momentum) == (1.0, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_load_in_python_gives_the_settings():
 def test_a_method_lays_its_settings_over_the_preset():
     found = load("cifar10", method="heteroselect-as-run")
     assert found.config.method_name == found.method.name == "heteroselect-as-run"
-    assert found.method.rate.kind == "score"
+    assert found.method.lr.kind == "score"
     assert found.method.allocate.warmup == "allocated"
     assert found.config.data.variant == "authors"
     assert found.config.data.name == "cifar10"
@@ -77,13 +77,13 @@ def test_what_a_method_says_of_the_data_can_be_left_out_for_a_comparison():
 
 
 def test_a_single_change_beats_the_method():
-    assert load(method="heteroselect-as-run", changes={"method.rate.kind": "shared"}).method.rate.kind == "shared"
+    assert load(method="heteroselect-as-run", changes={"method.lr.kind": "shared"}).method.lr.kind == "shared"
 
 
 def test_a_change_may_be_a_table():
-    method = load(method="heteroselect-as-run", changes={"method": {"train": {"steps": 5}}}).method
-    assert (method.name, method.train.steps) == ("heteroselect-as-run", 5)
-    assert method.rate.kind == "score"
+    method = load(method="heteroselect-as-run", changes={"method": {"solver": {"steps": 5}}}).method
+    assert (method.name, method.solver.steps) == ("heteroselect-as-run", 5)
+    assert method.lr.kind == "score"
 
 
 def test_a_change_may_name_the_method():
@@ -96,14 +96,14 @@ def test_an_empty_table_changes_nothing():
 
 
 def test_a_file_beats_the_method_it_names_itself():
-    method = load({"method": {"name": "heteroselect-as-run", "rate": {"kind": "shared"}}}).method
-    assert method.rate.kind == "shared"
+    method = load({"method": {"name": "heteroselect-as-run", "lr": {"kind": "shared"}}}).method
+    assert method.lr.kind == "shared"
     assert method.compress.rounding == "floor"
 
 
 def test_changing_the_method_of_a_complete_file_takes_the_old_ones_settings_back():
     """Of the method nothing is left; what the old one said of the data goes with it, and the rest of the run stays."""
-    changes = {"method.train.steps": 7, "rounds": 9}
+    changes = {"method.solver.steps": 7, "rounds": 9}
     complete = tomllib.loads(to_toml(loaded(method="heteroselect-as-run", changes=changes)))
     assert loaded(complete, method="heteroselect") == loaded(changes={"rounds": 9})
     assert loaded(complete, method="oort") == loaded(method="oort", changes={"rounds": 9})
@@ -120,7 +120,7 @@ def test_a_file_of_the_first_format_is_refused():
     ("pair", "value"),
     [
         ("rounds=50", 50),
-        ("method.rate.start=0.1", 0.1),
+        ("method.lr.start=0.1", 0.1),
         ("data.augment=false", False),
         ("data.partition=iid", "iid"),
         ('data.partition="iid"', "iid"),
@@ -152,18 +152,22 @@ def test_a_change_needs_a_key_and_a_value(pair):
         ({"method.allocate.average": 1.5}, "method.allocate.average", "a number > 0 and ≤ 1"),
         ({"method.allocate.minimum": 0.0}, "method.allocate.minimum", "a number > 0 and ≤ 1"),
         ({"method.allocate.kind": "fair"}, "method.allocate.kind", "all, uniform, score, waterfill"),
-        ({"method.rate.start": float("nan")}, "method.rate.start", "a number > 0"),
-        ({"method.train.foo": 1}, "method.train.foo", "batch, momentum"),
+        ({"method.lr.start": float("nan")}, "method.lr.start", "a number > 0"),
+        ({"method.solver.foo": 1}, "method.solver.foo", "batch, momentum"),
         ({"method.trian.steps": 1}, "method.trian.steps", "score, select"),
-        ({"method.train": 1}, "method.train", "method.train.kind"),
-        ({"method.train.steps.x": 1}, "method.train.steps.x", "no such setting"),
-        ({"method.memory.minimum": 0.99}, "method.memory.minimum", "at most the maximum, which is 0.97"),
-        ({"method.memory.decay": "quick"}, "method.memory.decay", "adaptive or static"),
+        ({"method.solver": 1}, "method.solver", "method.solver.kind"),
+        ({"method.solver.steps.x": 1}, "method.solver.steps.x", "no such setting"),
+        (
+            {"method.error_feedback.minimum": 0.99},
+            "method.error_feedback.minimum",
+            "at most the maximum, which is 0.97",
+        ),
+        ({"method.error_feedback.decay": "quick"}, "method.error_feedback.decay", "adaptive or static"),
         ({"nothing": 1}, "nothing", "clients, selected, rounds"),
         ({"rounds.x": 1}, "rounds", "a whole number"),
         ({"rounds": True}, "rounds", "a whole number"),
-        ({"method.rate.start": True}, "method.rate.start", "a number > 0"),
-        ({"method.train.steps": 2.5}, "method.train.steps", "a whole number ≥ 1"),
+        ({"method.lr.start": True}, "method.lr.start", "a number > 0"),
+        ({"method.solver.steps": 2.5}, "method.solver.steps", "a whole number ≥ 1"),
         (
             {"method.score.mode": "candidates", "method.score.candidates": 5},
             "method.score.candidates",
@@ -223,7 +227,7 @@ def test_every_setting_is_described():
     assert not any(key.startswith("method.") for key in listed), "those of a method are declared by its parts"
     of_parts = {(kind, setting.key): setting for _, kind, settings in describe_kinds() for setting in settings}
     assert of_parts["score", "method.allocate.average"].allowed == "a number > 0 and ≤ 1"
-    assert of_parts["sgd", "method.train.steps"].default == 50
+    assert of_parts["sgd", "method.solver.steps"].default == 50
     assert all(setting.meaning and setting.allowed for setting in (*listed.values(), *of_parts.values()))
     assert {role for role, _, _ in describe_kinds()} == set(KINDS)
     assert {role for role, _, _ in describe_kinds("select")} == {"select"}

@@ -22,7 +22,7 @@ from heteroselect.runs.folder import CONFIG, read_rounds
 from heteroselect.settings.config import Loaded, load, to_toml
 from heteroselect.settings.method import changed, completed, table, title
 
-SMALL: dict[str, Any] = {"clients": 8, "selected": 2, "rounds": 3, "method.train.steps": 2, "method.train.batch": 8}
+SMALL: dict[str, Any] = {"clients": 8, "selected": 2, "rounds": 3, "method.solver.steps": 2, "method.solver.batch": 8}
 
 
 def chosen(method: str | Method, **kinds: Any) -> Loaded:
@@ -60,8 +60,8 @@ def test_every_method_survives_being_written_and_read(name):
 @pytest.mark.parametrize("name", ["heteroselect", "fedacg", "stc"])
 def test_a_method_written_down_before_there_was_a_role_or_a_setting_is_completed(name):
     whole = load("mnist", method=name).config.method
-    earlier = {role: one for role, one in whole.items() if role not in ("average", "down")}
-    earlier["server"] = {key: value for key, value in earlier["server"].items() if key != "show"}
+    earlier = {role: one for role, one in whole.items() if role not in ("model_average", "downlink")}
+    earlier["server_optimizer"] = {key: value for key, value in earlier["server_optimizer"].items() if key != "show"}
     assert completed(earlier) == completed(whole) == whole
     assert completed({**earlier, "name": "mine"}) != whole
 
@@ -84,10 +84,10 @@ def test_two_published_rules_are_crossed_by_name_and_the_run_can_be_run_again(tm
     first = heteroselect.run("mnist", method="fedavg", settings=changes, out=tmp_path / "a")
     written = tomllib.loads((tmp_path / "a" / CONFIG).read_text())["method"]
     assert written["name"] == "fedavg"
-    assert {role: written[role]["kind"] for role in ("select", "compress", "memory", "allocate", "weigh")} == {
+    assert {role: written[role]["kind"] for role in ("select", "compress", "error_feedback", "allocate", "weigh")} == {
         "select": "oort",
         "compress": "stc",
-        "memory": "error",
+        "error_feedback": "error",
         "allocate": "uniform",
         "weigh": "uniform",
     }
@@ -110,7 +110,7 @@ def test_the_order_of_settings_does_not_matter():
 
 def test_a_file_of_ones_own_may_cross_too():
     found = load({"method": {"name": "fedavg", "select": {"kind": "oort", "tired": 3}, "compress": {"kind": "stc"}}})
-    assert (found.method.select, found.method.memory.kind) == (Oort(tired=3), "error")
+    assert (found.method.select, found.method.error_feedback.kind) == (Oort(tired=3), "error")
 
 
 # What a kind brings.
@@ -118,11 +118,11 @@ def test_a_file_of_ones_own_may_cross_too():
 
 def test_sparse_ternary_compression_brings_its_memory_and_density_and_says_so():
     found = chosen("oort", compress="stc")
-    assert found.method.memory == ErrorMemory("static", static=1.0)
-    assert found.method.memory.beta(0.01) == 1.0
+    assert found.method.error_feedback == ErrorMemory("static", static=1.0)
+    assert found.method.error_feedback.beta(0.01) == 1.0
     assert (found.method.allocate.kind, found.method.allocate.average) == ("uniform", 0.01)
     assert [text.split(" (")[0] for text in found.brought] == [
-        "method.compress.kind=stc brings method.memory.kind=error",
+        "method.compress.kind=stc brings method.error_feedback.kind=error",
         "method.compress.kind=stc brings method.allocate.kind=uniform",
     ]
     assert "static=1.0" in found.brought[0]
@@ -130,8 +130,8 @@ def test_sparse_ternary_compression_brings_its_memory_and_density_and_says_so():
 
 
 def test_what_the_user_set_is_left_as_it_is():
-    assert chosen("oort", compress="stc", memory="none").method.memory.kind == "none"
-    mine = chosen("oort", compress="stc", memory="error", memory__static=0.5).method.memory
+    assert chosen("oort", compress="stc", error_feedback="none").method.error_feedback.kind == "none"
+    mine = chosen("oort", compress="stc", error_feedback="error", error_feedback__static=0.5).method.error_feedback
     assert mine == ErrorMemory(static=0.5)
     dense = chosen("oort", compress="stc", allocate="uniform", allocate__average=0.5)
     assert (dense.method.allocate.average, len(dense.brought)) == (0.5, 1)
@@ -139,7 +139,7 @@ def test_what_the_user_set_is_left_as_it_is():
 
 def test_what_a_method_has_already_is_left_as_it_is():
     found = chosen("heteroselect", compress="stc")
-    assert found.method.memory == methods.get("heteroselect").memory
+    assert found.method.error_feedback == methods.get("heteroselect").error_feedback
     assert found.method.allocate == methods.get("heteroselect").allocate
     assert found.brought == ()
 
@@ -147,20 +147,20 @@ def test_what_a_method_has_already_is_left_as_it_is():
 @pytest.mark.parametrize(
     ("base", "choice", "expected"),
     [
-        ("heteroselect", {"compress": "drive"}, {"memory": "none", "allocate": "score"}),
-        ("heteroselect", {"compress": "qsgd"}, {"memory": "none", "allocate": "all"}),
-        ("heteroselect", {"compress": "sign"}, {"memory": "error", "allocate": "all"}),
-        ("heteroselect", {"memory": "ef21"}, {"weigh": "everybody", "server": "running"}),
-        ("heteroselect", {"train": "scaffold"}, {"weigh": "uniform"}),
+        ("heteroselect", {"compress": "drive"}, {"error_feedback": "none", "allocate": "score"}),
+        ("heteroselect", {"compress": "qsgd"}, {"error_feedback": "none", "allocate": "all"}),
+        ("heteroselect", {"compress": "sign"}, {"error_feedback": "error", "allocate": "all"}),
+        ("heteroselect", {"error_feedback": "ef21"}, {"weigh": "everybody", "server_optimizer": "running"}),
+        ("heteroselect", {"solver": "scaffold"}, {"weigh": "uniform"}),
         ("fedavg", {"select": "softmax"}, {"score": "informativeness", "weigh": "data"}),
         ("fedavg", {"weigh": "score"}, {"score": "informativeness"}),
         ("fedavg", {"select": "delta"}, {"weigh": "share"}),
         ("fedavg", {"select": "divfl"}, {"weigh": "data"}),
-        ("fedavg", {"compress": "topk"}, {"memory": "error", "allocate": "uniform"}),
+        ("fedavg", {"compress": "topk"}, {"error_feedback": "error", "allocate": "uniform"}),
         ("fedavg", {"allocate": "uniform"}, {"compress": "topk"}),
         ("fedavg", {"allocate": "score"}, {"compress": "topk", "score": "informativeness"}),
-        ("fedavg", {"choose": "optimal-client-sampling"}, {"select": "pool", "weigh": "share"}),
-        ("fedavg", {"server": "majority"}, {"compress": "sign", "weigh": "uniform"}),
+        ("fedavg", {"second_selection": "optimal-client-sampling"}, {"select": "pool", "weigh": "share"}),
+        ("fedavg", {"server_optimizer": "majority"}, {"compress": "sign", "weigh": "uniform"}),
         ("heteroselect", {"allocate": "price"}, {"compress": "drive"}),
         ("heteroselect", {"weigh": "variance"}, {"compress": "drive", "allocate": "score"}),
         ("heteroselect", {"allocate": "deadline"}, {"compress": "drive"}),
@@ -182,13 +182,15 @@ def test_a_kind_brings_what_its_paper_needs(base, choice, expected):
 def test_what_was_brought_takes_away_what_it_cannot_work_with(choice):
     """An unbiased coder instead of the curvature mask, and with it no error memory."""
     found = chosen("heteroselect", **choice)
-    assert found.method.memory.kind == "none"
-    assert any(text.startswith("method.compress.kind=drive brings method.memory.kind=none") for text in found.brought)
+    assert found.method.error_feedback.kind == "none"
+    assert any(
+        text.startswith("method.compress.kind=drive brings method.error_feedback.kind=none") for text in found.brought
+    )
 
 
 def test_a_biased_compressor_is_kept_with_a_deadline_where_both_were_chosen():
     found = chosen("heteroselect", allocate="deadline", compress="topk")
-    assert (found.method.compress.kind, found.method.memory.kind) == ("topk", "error")
+    assert (found.method.compress.kind, found.method.error_feedback.kind) == ("topk", "error")
 
 
 def test_what_was_brought_is_told_to_whoever_runs_it():
@@ -209,9 +211,9 @@ def test_the_papers_ablation_keeps_schedule_and_ceiling():
 
 
 def test_another_solver_keeps_steps_and_batch_and_another_rate_its_start():
-    train = chosen(Method("mine", train=KINDS["train"]["sgd"](steps=7, batch=5)), train="scaffold").method.train
+    train = chosen(Method("mine", solver=KINDS["solver"]["sgd"](steps=7, batch=5)), solver="scaffold").method.solver
     assert (train.steps, train.batch) == (7, 5)
-    rate = chosen("lean", rate="score", score="informativeness").method.rate
+    rate = chosen("lean", lr="score", score="informativeness").method.lr
     assert (rate.start, rate.decay) == (0.2, 1.0)
 
 
@@ -223,43 +225,68 @@ def test_another_solver_keeps_steps_and_batch_and_another_rate_its_start():
     [
         (
             "heteroselect",
-            {"compress": "drive", "memory": "error"},
+            {"compress": "drive", "error_feedback": "error"},
             "method.compress",
-            "allowed with memory none only",
-        ),
-        ("heteroselect", {"compress": "qsgd", "memory": "error"}, "method.compress", "memory none only"),
-        ("heteroselect", {"compress": "wangni", "memory": "error"}, "method.compress", "memory none only"),
-        ("heteroselect", {"compress": "terngrad", "memory": "ef21"}, "method.compress", "memory none only"),
-        (
-            "heteroselect",
-            {"compress": "random-k", "compress__scaled": True, "memory": "error"},
-            "method.compress",
-            "memory none only",
+            "allowed with error_feedback none only",
         ),
         (
             "heteroselect",
-            {"compress": "sign", "compress__scale": "step", "memory": "error"},
+            {"compress": "qsgd", "error_feedback": "error"},
             "method.compress",
-            "memory none only",
+            "error_feedback none only",
         ),
-        ("heteroselect", {"compress": "sign", "memory": "momentum"}, "method.", "momentum"),
-        ("heteroselect", {"compress": "stc", "values": "uniform"}, "method.compress", "few-bit values of its own"),
-        ("stc", {"values": "uniform"}, "method.compress", "stc has few-bit values of its own"),
+        (
+            "heteroselect",
+            {"compress": "wangni", "error_feedback": "error"},
+            "method.compress",
+            "error_feedback none only",
+        ),
+        (
+            "heteroselect",
+            {"compress": "terngrad", "error_feedback": "ef21"},
+            "method.compress",
+            "error_feedback none only",
+        ),
+        (
+            "heteroselect",
+            {"compress": "random-k", "compress__scaled": True, "error_feedback": "error"},
+            "method.compress",
+            "error_feedback none only",
+        ),
+        (
+            "heteroselect",
+            {"compress": "sign", "compress__scale": "step", "error_feedback": "error"},
+            "method.compress",
+            "error_feedback none only",
+        ),
+        ("heteroselect", {"compress": "sign", "error_feedback": "momentum"}, "method.", "momentum"),
+        ("heteroselect", {"compress": "stc", "quantize": "uniform"}, "method.compress", "few-bit values of its own"),
+        ("stc", {"quantize": "uniform"}, "method.compress", "stc has few-bit values of its own"),
         ("fedpaq", {"allocate": "uniform"}, "method.compress", "qsgd sends every coordinate"),
-        ("heteroselect", {"memory": "ef21", "weigh": "data"}, "method.", "everybody"),
-        ("heteroselect", {"memory": "ef21", "weigh": "everybody", "server": "momentum"}, "method.", "running"),
-        ("heteroselect", {"weigh": "everybody", "memory": "error"}, "method.weigh", "ef21"),
-        ("scaffold", {"work": "device"}, "method.train", "scaffold is allowed with work equal only"),
-        ("fedavg", {"train": "scaffold", "work": "device"}, "method.train", "work equal only"),
-        ("feddyn", {"weigh": "data"}, "method.train", "feddyn is allowed with weigh uniform only"),
-        ("feddyn", {"aggregate": "median"}, "method.train", "feddyn is allowed with aggregate mean only"),
-        ("fednova", {"train__proximal": 0.1}, "method.weigh", "proximal"),
-        ("fednova", {"train__momentum": 0.0}, "method.weigh", "momentum"),
+        ("heteroselect", {"error_feedback": "ef21", "weigh": "data"}, "method.", "everybody"),
+        (
+            "heteroselect",
+            {"error_feedback": "ef21", "weigh": "everybody", "server_optimizer": "momentum"},
+            "method.",
+            "running",
+        ),
+        ("heteroselect", {"weigh": "everybody", "error_feedback": "error"}, "method.weigh", "ef21"),
+        ("scaffold", {"local_steps": "device"}, "method.solver", "scaffold is allowed with local_steps equal only"),
+        ("fedavg", {"solver": "scaffold", "local_steps": "device"}, "method.solver", "local_steps equal only"),
+        ("feddyn", {"weigh": "data"}, "method.solver", "feddyn is allowed with weigh uniform only"),
+        ("feddyn", {"aggregate": "median"}, "method.solver", "feddyn is allowed with aggregate mean only"),
+        ("fednova", {"solver__proximal": 0.1}, "method.weigh", "proximal"),
+        ("fednova", {"solver__momentum": 0.0}, "method.weigh", "momentum"),
         ("fedavg", {"select": "softmax", "score": "none"}, "method.select", "softmax goes by a score"),
-        ("fedavg", {"rate": "score", "score": "none"}, "method.rate", "goes by a score"),
+        ("fedavg", {"lr": "score", "score": "none"}, "method.lr", "goes by a score"),
         ("heteroselect", {"allocate": "price", "compress": "topk"}, "method.allocate", "knows its variance"),
         ("heteroselect", {"weigh": "variance", "compress": "topk"}, "method.weigh", "method.compress.kind=drive"),
-        ("heteroselect", {"allocate": "price", "memory": "error"}, "method.compress", "memory none only"),
+        (
+            "heteroselect",
+            {"allocate": "price", "error_feedback": "error"},
+            "method.compress",
+            "error_feedback none only",
+        ),
     ],
 )
 def test_pairs_that_cannot_work_are_refused_with_the_reason(base, choice, named, reason):
@@ -271,19 +298,26 @@ def test_pairs_that_cannot_work_are_refused_with_the_reason(base, choice, named,
 
 
 def test_on_the_command_line_that_is_one_sentence_and_exit_code_2(tmp_path):
-    words = ["--set", "method.compress.kind=drive", "--set", "method.memory.kind=error", "--out", str(tmp_path / "run")]
+    words = [
+        "--set",
+        "method.compress.kind=drive",
+        "--set",
+        "method.error_feedback.kind=error",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "heteroselect", "run", "mnist", *words], capture_output=True, text=True
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1
-    assert "allowed with memory none only" in done.stderr
+    assert "allowed with error_feedback none only" in done.stderr
     assert not (tmp_path / "run").exists()
 
 
 def test_a_memory_of_what_rounding_loses_is_allowed_without_a_sparse_compressor():
-    method = chosen("fedavg", values="uniform", memory="error").method
-    assert (method.compress.kind, method.memory.kind) == ("none", "error")
+    method = chosen("fedavg", quantize="uniform", error_feedback="error").method
+    assert (method.compress.kind, method.error_feedback.kind) == ("none", "error")
 
 
 def test_shares_of_a_selection_that_gives_none_are_refused():
@@ -300,8 +334,8 @@ class Misspelt:
 
     needs: ClassVar[frozenset[str]] = frozenset({"uplods"})
 
-    def select(self, scores: Any, here: Any) -> Any:
-        return here.cohort(np.arange(here.size))
+    def select(self, scores: Any, context: Any) -> Any:
+        return context.cohort(np.arange(context.size))
 
 
 def test_an_unknown_need_is_an_error():
@@ -321,7 +355,7 @@ def test_no_part_can_be_starved_by_taking_another_in():
         replace(divfl, name="mine", select=Uniform(), weigh=KINDS["weigh"]["share"]())
     with pytest.raises(HeteroSelectError, match="softmax goes by a score"):
         replace(divfl, name="mine", select=Softmax())
-    with pytest.raises(HeteroSelectError, match="allowed with memory none only"):
+    with pytest.raises(HeteroSelectError, match="allowed with error_feedback none only"):
         replace(methods.get("stc"), name="mine", compress=Drive())
 
 
@@ -349,11 +383,11 @@ class Seldom:
     patience: int = 0
     among: Literal["all", "even"] = "all"
 
-    def select(self, scores, here):
-        waited = here.moment.round - here.population.last_round > self.patience
-        even = (here.ids % 2 == 0) | (self.among == "all")
-        order = np.lexsort((here.population.counts, ~waited, ~even))[: here.size]
-        return here.cohort(order)
+    def select(self, scores, context):
+        waited = context.moment.round - context.population.last_round > self.patience
+        even = (context.ids % 2 == 0) | (self.among == "all")
+        order = np.lexsort((context.population.counts, ~waited, ~even))[: context.size]
+        return context.cohort(order)
 
 
 class Twice:
@@ -480,8 +514,8 @@ class Loose:
 
     skip: int = 0
 
-    def select(self, scores: Any, here: Any) -> Any:
-        return here.cohort(np.arange(here.size))
+    def select(self, scores: Any, context: Any) -> Any:
+        return context.cohort(np.arange(context.size))
 
 
 @pytest.mark.parametrize(
@@ -493,8 +527,8 @@ class Loose:
         ("fedavg", {"select.kind": "oort", "weigh.kind": "data"}, "fedavg with select oort"),
         (
             "heteroselect",
-            {"weigh.kind": "uniform", "server.kind": "sgd"},
-            "heteroselect with weigh uniform, server sgd",
+            {"weigh.kind": "uniform", "server_optimizer.kind": "sgd"},
+            "heteroselect with weigh uniform, server_optimizer sgd",
         ),
     ],
 )
@@ -510,7 +544,7 @@ def test_a_crossed_method_is_called_by_what_was_chosen(name, given, text):
         (lambda: load("mnist", changes={"roundz": 3}), "did you mean rounds?"),
         (lambda: load("mnist", changes={"method.selct.kind": "oort"}), "did you mean select?"),
         (lambda: load("mnist", changes={"method.select.kind": "softmx"}), "did you mean softmax?"),
-        (lambda: load("mnist", changes={"method.train.stepz": 3}), "did you mean steps?"),
+        (lambda: load("mnist", changes={"method.solver.stepz": 3}), "did you mean steps?"),
     ],
 )
 def test_a_name_that_is_nearly_right_is_guessed(ask, hint):

@@ -54,7 +54,7 @@ def test_the_share_is_drawn_once_and_lies_are_told() -> None:
 
 
 def last(**changes: object) -> float:
-    settings = {"clients": 20, "selected": 10, "rounds": 6, "method.train.steps": 10, **changes}
+    settings = {"clients": 20, "selected": 10, "rounds": 6, "method.solver.steps": 10, **changes}
     return heteroselect.run("mnist", method="fedavg", settings=settings).final_accuracy
 
 
@@ -69,7 +69,7 @@ def test_a_tenth_of_hostile_clients_ruins_the_mean_and_not_the_median(kind: str)
 @pytest.mark.slow
 def test_a_liar_is_noted_and_labels_turned_around_reach_training() -> None:
     lie = {"world.attack.kind": "lie", "world.attack.share": 0.1, "world.attack.strength": 1e29}
-    settings = {"clients": 20, "selected": 5, "rounds": 2, "method.train.steps": 2}
+    settings = {"clients": 20, "selected": 5, "rounds": 2, "method.solver.steps": 2}
     lines = heteroselect.run("mnist", settings={**settings, **lie}).rounds
     assert {event["client"] for line in lines for event in line["events"] if event["kind"] == "claim"}
     plain = last()

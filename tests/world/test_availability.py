@@ -180,8 +180,8 @@ def test_a_day_by_hand():
 def test_with_no_spread_all_come_and_go_at_once():
     found = day_cycle(3, Streams(4), share=0.25, period=8.0, spread=0.0)
     assert found.at(1.0, 3)[0].tolist() == [True] * 3
-    here, _, changes = found.at(2.5, 3)
-    assert (here.tolist(), changes) == ([False] * 3, 8.0)
+    context, _, changes = found.at(2.5, 3)
+    assert (context.tolist(), changes) == ([False] * 3, 8.0)
 
 
 def test_intervals_are_dealt_by_seed_and_everybodys_before_anybodys_twice():

@@ -59,7 +59,7 @@ def main(grid: Grid, context: Context) -> None:
         clients=int(run["clients"]),
         selected=int(run["selected"]),
         rounds=int(run["rounds"]),
-        settings={"method.rate.start": 0.3, "method.train.steps": 40, "method.allocate.average": 0.5},
+        settings={"method.lr.start": 0.3, "method.solver.steps": 40, "method.allocate.average": 0.5},
     )
     result = strategy.start(
         grid, ArrayRecord(network().state_dict()), num_rounds=int(run["rounds"]), evaluate_fn=evaluate

@@ -14,7 +14,7 @@ from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token, refuse_steps
 from heteroselect.runs.display.progress import note
 from heteroselect.runs.fingerprint import FILES
-from heteroselect.runs.folder import CONFIG, WORK, RunFolder, finished, for_people, numbered
+from heteroselect.runs.folder import CONFIG, WORK, RunFolder, as_user_error, finished, numbered
 from heteroselect.runs.place import made, refuse_links
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten, load, parse_changes, to_toml
@@ -131,7 +131,7 @@ def keys(
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise HeteroSelectError(f"keys: {folder} is not empty; allowed is a new or an empty folder.")
-    with for_people(folder):
+    with as_user_error(folder):
         make_tls(folder, server, days)
         for place in range(nodes):
             make_node_key(folder, f"node{place}")
@@ -172,7 +172,7 @@ def write(
     plan = Plan("cluster", new_token(), nodes, timeout=timeout, **own)
     path = _created(plan, config, out_dir).absolute()
     settings = {"config": to_toml(config), "out": str(path), "work": str(path / WORK), "memory": "", "plan": plan.text}
-    with for_people(path):
+    with as_user_error(path):
         write_app(path / WORK / APP, {**settings, "keys": " ".join(digests)})
     note(f"`flwr run {path / WORK / APP} SUPERLINK` starts the run in {path}, or goes on with it.")
 

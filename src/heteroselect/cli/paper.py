@@ -11,7 +11,7 @@ from heteroselect.cli.terminal import out
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
 from heteroselect.files import write_whole
-from heteroselect.runs.folder import ROUNDS, for_people, whole_rounds
+from heteroselect.runs.folder import ROUNDS, as_user_error, whole_rounds
 
 
 def replay(
@@ -58,7 +58,7 @@ def compare_log(
     if out_dir is not None:
         command = f"heteroselect compare-log {folder.name} {' '.join(path.name for path in logs)}"
         command += f" --rounds {rounds}" if rounds else ""
-        with for_people(out_dir):
+        with as_user_error(out_dir):
             out_dir.mkdir(parents=True, exist_ok=True)
             write_whole(out_dir / "compare-log.md", f"Made by `{command}`.\n\n{text}".encode())
         against.draw(mine, theirs, out_dir / "compare-log.svg")

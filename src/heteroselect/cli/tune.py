@@ -76,9 +76,9 @@ def tune(
     found = run_contests(contests, by, budgets, path, command, total, threads=threads, quiet=quiet)
     from heteroselect.comparison.report import tuned  # Matplotlib takes a second to import
     from heteroselect.files import write_whole
-    from heteroselect.runs.folder import for_people
+    from heteroselect.runs.folder import as_user_error
 
-    with for_people(path):
+    with as_user_error(path):
         write_whole(path / "tune.json", tuning.summary(found, by, counted, budgets, command).encode())
         tuned.write(found, by, path, command)
     if not quiet:

@@ -62,7 +62,7 @@ def compare(
         threads     clients that train at once
         progress    whether to show it; by default in a notebook and on a terminal
 
-    >>> small = {"clients": 20, "selected": 4, "method.train.steps": 5}
+    >>> small = {"clients": 20, "selected": 4, "method.solver.steps": 5}
     >>> found = compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=small)
     >>> sorted(row.method for row in found.table.rows), len(found.summaries)
     (['fedavg', 'oort'], 4)
@@ -114,9 +114,9 @@ def study(
         threads     clients that train at once
         progress    whether to show it; by default in a notebook and on a terminal
 
-    >>> rows = [{"method": "fedavg"}, {"method": "fedavg", "name": "far", "settings": {"method.train.steps": 9}}]
+    >>> rows = [{"method": "fedavg"}, {"method": "fedavg", "name": "far", "settings": {"method.solver.steps": 9}}]
     >>> claim = {"text": "nine steps end higher than five", "better": "far", "than": "fedavg"}
-    >>> small = {"clients": 20, "selected": 4, "rounds": 2, "method.train.steps": 5}
+    >>> small = {"clients": 20, "selected": 4, "rounds": 2, "method.solver.steps": 5}
     >>> found = study({"preset": "mnist", "seeds": [1, 2], "settings": small, "row": rows, "claim": [claim]})
     >>> [row.method for row in found.table.rows], len(found.claims)
     (['fedavg', 'far'], 1)

@@ -15,7 +15,7 @@ from heteroselect.comparison.over_seeds import Arrivals
 from heteroselect.comparison.table_files import as_text
 from heteroselect.files import write_whole
 from heteroselect.methods import gaps
-from heteroselect.runs.folder import for_people
+from heteroselect.runs.folder import as_user_error
 from heteroselect.world.clock import clock_sentence
 
 MADE = "Made by `heteroselect compare"
@@ -206,7 +206,7 @@ def _plain(value: Any) -> Any:
 
 def write(crossing: Crossing, out: Path, command: str) -> None:
     """The tables as Markdown, CSV and JSON."""
-    with for_people(out):
+    with as_user_error(out):
         write_whole(out / "cross.md", markdown(crossing, command).encode())
         write_whole(out / "cross.csv", _csv(crossing).encode())
         content = json.dumps(_json(crossing, command), indent=1, allow_nan=False)

@@ -23,7 +23,7 @@ from heteroselect.comparison.study import ClaimTable, Planned, Study
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import parse_json, write_whole
-from heteroselect.runs.folder import for_people, read_rounds, read_summary
+from heteroselect.runs.folder import as_user_error, read_rounds, read_summary
 from heteroselect.runs.reclock import depends
 from heteroselect.settings.schema import PaperRow
 
@@ -145,7 +145,7 @@ def keep_rounds(file: Path, study: Study, name: str, planned: Planned) -> None:
             target = rounds_file(file, {"study": name, "row": cell.method, "seed": cell.seed})
             lines = read_rounds(cell.path, KEPT)
             text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-            with for_people(target.parent):
+            with as_user_error(target.parent):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_whole(target, text.encode())
 
@@ -312,5 +312,5 @@ def merge(file: Path, found: Mapping[str, Sequence[Row]]) -> None:
         new = {_key(row, keys): row for row in found[kind]}
         kept = [row for row in known[kind] if _key(row, keys) not in new]
         known[kind] = sorted([*kept, *new.values()], key=lambda row: str(row["study"]))
-    with for_people(file.parent):
+    with as_user_error(file.parent):
         write_whole(file, (json.dumps(known, indent=1, allow_nan=False) + "\n").encode())

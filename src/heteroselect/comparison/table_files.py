@@ -10,7 +10,7 @@ from typing import Any
 
 from heteroselect.comparison.table import ENDS, RESTRICTED, Row, Summary, Table
 from heteroselect.files import write_whole
-from heteroselect.runs.folder import for_people
+from heteroselect.runs.folder import as_user_error
 
 
 def save(
@@ -37,7 +37,7 @@ def save(
         **({} if claims is None else {"claims": list(claims.values())}),
     }
     page = "\n".join([markdown(table, command), *(f"- {sentence}" for sentence in claims or ())])
-    with for_people(out):
+    with as_user_error(out):
         out.mkdir(parents=True, exist_ok=True)  # (all runs may be those of other studies)
         write_whole(out / f"{stem}.md", page.encode())
         write_whole(out / f"{stem}.csv", text.getvalue().encode())

@@ -32,7 +32,7 @@ from heteroselect.comparison.trials import (
 )
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json, read_toml, write_whole
-from heteroselect.runs.folder import CONFIG, for_people, whole_rounds
+from heteroselect.runs.folder import CONFIG, as_user_error, whole_rounds
 from heteroselect.runs.result import Line
 from heteroselect.settings import own
 from heteroselect.settings.config import flatten, load
@@ -215,7 +215,7 @@ def write(found: Found, by: str, command: str, out: Path) -> None:
     else:
         lines.append(f"# the default itself was the best of {total} trials, by {by}: {shown(by, found.late[0])}.")
     text = "\n".join(lines) + "\n" + (tomli_w.dumps({"method": tables}) if tables else "")
-    with for_people(out):
+    with as_user_error(out):
         out.mkdir(parents=True, exist_ok=True)
         write_whole(out / f"{stem(found.contest.name)}.toml", text.encode())
 

@@ -10,7 +10,7 @@ from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import SettingError
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update
 
 
@@ -27,7 +27,7 @@ class Cohort:
     inclusion: Reals
     tau: float | None = None
     share: Reals | None = None
-    state: Kept = field(default_factory=dict)
+    state: PartState = field(default_factory=dict)
     steps: Counts | None = None
     """Local steps of each, once they are ordered."""
     variances: Reals | None = None
@@ -52,7 +52,7 @@ class Cohort:
 
 
 @dataclass(frozen=True)
-class Situation:
+class SelectionContext:
     """Where a part of the server decides.
 
     `ids` are the client numbers of the candidates, rising; `population` is what is known of them and nobody else: its
@@ -66,7 +66,7 @@ class Situation:
     size: int = 0
     rng: np.random.Generator | None = None
     conditions: Conditions | None = None
-    state: Kept = field(default_factory=dict)
+    state: PartState = field(default_factory=dict)
 
     @property
     def random(self) -> np.random.Generator:
@@ -89,7 +89,7 @@ class Situation:
         *,
         share: Reals | None = None,
         tau: float | None = None,
-        state: Kept | None = None,
+        state: PartState | None = None,
     ) -> Cohort:
         """The clients at some places of `ids`; without `inclusion` every weight is 1."""
         inclusion = np.ones(len(places)) if inclusion is None else inclusion
@@ -120,9 +120,9 @@ def checked(cohort: object, allowed_ids: Counts) -> Cohort:
         raise SettingError("", "allowed is an array of one or more whole numbers as ids.")
     if not np.isin(ids, allowed_ids).all() or len(np.unique(ids)) < len(ids):
         raise SettingError(
-            "", f"it chose {ids.tolist()[:10]}; allowed are client numbers among the {len(allowed_ids)} of here.ids, "
-            "each once."
-        )  # fmt: skip
+            "",
+            f"it chose {ids.tolist()[:10]}; choose among the {len(allowed_ids)} numbers in context.ids, each once.",
+        )
     inclusion = _one_each(cohort.inclusion, "inclusion", len(ids))
     share = None if cohort.share is None else _one_each(cohort.share, "share", len(ids))
     return replace(cohort, ids=ids.astype(np.int64), inclusion=inclusion, share=share)
@@ -133,7 +133,7 @@ def among(ids: object, allowed_ids: Counts, what: str) -> Counts:
     found = np.asarray(ids)
     known = found.ndim == 1 and (found.size == 0 or np.issubdtype(found.dtype, np.integer))
     if not known or (np.diff(found) <= 0).any() or not np.isin(found, allowed_ids).all():
-        raise SettingError("", f"allowed as {what} are rising client numbers of here.ids.")
+        raise SettingError("", f"allowed as {what} are rising client numbers of context.ids.")
     return found.astype(np.int64)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from heteroselect.core.arrays import Counts
-from heteroselect.core.trail import Trail
+from heteroselect.core.trail import DownlinkHistory
 from heteroselect.errors import HeteroSelectError
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -56,7 +56,7 @@ class Weights:
 
     vector: Tensor
     buffers: dict[str, Tensor]
-    trail: Trail | None = None
+    trail: DownlinkHistory | None = None
 
     @property
     def nbytes(self) -> int:

@@ -10,18 +10,18 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-Kept = Mapping[str, NDArray[Any]]
+PartState = Mapping[str, NDArray[Any]]
 """The arrays that one part keeps, by name."""
-State = Mapping[str, Kept]
+State = Mapping[str, PartState]
 """What all parts keep, by role."""
 
 
-def flat(state: State) -> Kept:
+def flat(state: State) -> PartState:
     """`{"memory": {"residual": a}}` as `{"memory.residual": a}`."""
     return {f"{role}.{name}": array for role, kept in state.items() for name, array in kept.items()}
 
 
-def by_role(arrays: Kept) -> State:
+def by_role(arrays: PartState) -> State:
     """The other way round."""
     found: dict[str, dict[str, NDArray[Any]]] = {}
     for joined, array in arrays.items():

@@ -8,7 +8,7 @@ from heteroselect.core.arrays import Counts
 
 
 @dataclass(frozen=True)
-class Trail:
+class DownlinkHistory:
     """The last steps to the model after `round`, one payload per round (of no bytes where the model stayed as it was).
     `has` is the round of the model that each client has; 0 is the initial one, which follows from the seed. `whole` are
     the bytes of all parameters."""

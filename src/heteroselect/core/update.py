@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 
 if TYPE_CHECKING:
     from heteroselect.parts.compress.codecs.codec import Coded
@@ -36,13 +36,13 @@ class Update:
         return Update(vector.size, all_positions(vector.size), vector)
 
     @staticmethod
-    def of(arrays: Kept, size: int) -> "Update":
+    def of(arrays: PartState, size: int) -> "Update":
         """From what `arrays` gave."""
         if "positions" in arrays:
             return Update(size, arrays["positions"], arrays["values"])
         return Update.whole(arrays["values"])
 
-    def arrays(self) -> Kept:
+    def arrays(self) -> PartState:
         """Values, and positions where not all coordinates are kept: as named arrays for a file."""
         return {"values": self.values} if self.is_dense else {"positions": self.positions, "values": self.values}
 
@@ -96,7 +96,7 @@ def all_positions(size: int) -> Positions:
     return positions
 
 
-def answered(given: object, size: int) -> tuple[Update, Kept]:
+def answered(given: object, size: int) -> tuple[Update, PartState]:
     """What a compressor gave for a vector of `size` coordinates; else ValueError, which says what is allowed."""
     pair = given if isinstance(given, tuple) and len(given) == 2 else (None, None)
     update, kept = pair

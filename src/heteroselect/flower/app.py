@@ -29,7 +29,7 @@ from heteroselect.runs.api import choose_threads
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import Fingerprint
-from heteroselect.runs.folder import RunFolder, for_people, whole_rounds
+from heteroselect.runs.folder import RunFolder, as_user_error, whole_rounds
 from heteroselect.runs.identity import fingerprint, refuse_another
 from heteroselect.runs.loop import Engine, evaluator, play
 from heteroselect.runs.place import locked, refuse_links
@@ -115,7 +115,7 @@ def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan, keys: Sequ
                 since=lambda: min(Checkpoints(path).rounds(), default=0),
                 timeout=plan.timeout,
                 links=measured_links(experiment.environment.world),
-                claims=experiment.method.screen.claims,
+                claims=experiment.method.outlier_filter.claims,
                 log=path / LOG,
                 examples=dict(enumerate(progress.server.population.sizes.tolist())),
                 owners=Owners({k: keys[k % len(keys)] for k in range(experiment.config.clients)} if keys else {}),
@@ -137,7 +137,7 @@ def identified(experiment: Experiment, path: Path) -> Fingerprint | None:
     """The fingerprint of the run in the folder, which must be that of the experiment; noted before its first round."""
     now, then = fingerprint(experiment, "cpu"), Fingerprint.read(path)
     if then is None and not whole_rounds(path) and not Checkpoints(path).rounds():
-        with for_people(path):
+        with as_user_error(path):
             now.write(path)
         return now
     refuse_another(path, then, now, print)

@@ -13,7 +13,7 @@ from heteroselect.core.part import kind_of
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import SMALL, opened, write_whole
 from heteroselect.round.method import Method
-from heteroselect.runs.folder import FLOWER, for_people
+from heteroselect.runs.folder import FLOWER, as_user_error
 from heteroselect.settings.config import Loaded, load
 
 ERROR, PID = "error", "server.pid"  # what the ServerApp leaves for the command that waits for it
@@ -62,7 +62,7 @@ class Plan:
             raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({error}).") from error
 
     def write(self, path: Path) -> None:
-        with for_people(path):
+        with as_user_error(path):
             write_whole(path / FLOWER, self.text.encode())
 
     def load(self, config: Path | Mapping[str, Any]) -> Loaded:
@@ -75,10 +75,10 @@ _PLAN = TypeAdapter(Plan)
 
 def refuse_steps(method: Method) -> None:
     """Only whole rounds are carried over Flower."""
-    if method.wait.size:
+    if method.async_mode.size:
         raise HeteroSelectError(
-            f"method.wait.kind: {kind_of(method.wait)} is for the simulator; allowed on Flower is all, which waits for "
-            "the cohort."
+            f"method.async_mode.kind: {kind_of(method.async_mode)} is for the simulator; on Flower set all, which "
+            "waits for the cohort."
         )
 
 

@@ -32,7 +32,7 @@ from heteroselect.files import appending, read_json, sweep, write_whole
 from heteroselect.flower import guard
 from heteroselect.flower.guard import MARK, end, left
 from heteroselect.flower.plan import ERROR, PID
-from heteroselect.runs.folder import for_people
+from heteroselect.runs.folder import as_user_error
 
 LOOPBACK = "127.0.0.1"
 OFFLINE = {
@@ -186,7 +186,7 @@ class Flower:
 
     def start(self, name: str, command: Sequence[str], more: Mapping[str, str] | None = None) -> None:
         self.offsets[name] = len(self._log(name))
-        with for_people(self.work):
+        with as_user_error(self.work):
             file = appending(self.work / f"{name}.log")
         with file as log:
             self.running[name] = subprocess.Popen(

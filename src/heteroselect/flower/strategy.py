@@ -23,14 +23,14 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.streams import Streams
 from heteroselect.engines.flower.engine import FlowerEngine
-from heteroselect.engines.flower.post import GridPost, Post
+from heteroselect.engines.flower.post import GridPost, Transport
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.own import SETTINGS
 from heteroselect.flower.plan import new_token, refuse_steps
 from heteroselect.parts.compress import Update, WholeModel
 from heteroselect.round.method import Method
 from heteroselect.round.round import play_round
-from heteroselect.round.server import Played, Record, Server
+from heteroselect.round.server import Record, RoundOutcome, Server
 from heteroselect.round.shown import shown
 from heteroselect.runs.experiment import environment_of
 from heteroselect.settings import Config
@@ -65,8 +65,8 @@ class HeteroSelectStrategy(Strategy):
         loaded = load({}, method=method, changes={**given, **(settings or {})})
         self.config, self.method, self.streams = loaded.config, loaded.method, Streams(loaded.config.seed)
         refuse_steps(self.method)
-        if not isinstance(self.method.down, WholeModel):
-            raise HeteroSelectError("method.down.kind: allowed in a HeteroSelectStrategy is model alone.")
+        if not isinstance(self.method.downlink, WholeModel):
+            raise HeteroSelectError("method.downlink.kind: allowed in a HeteroSelectStrategy is model alone.")
         self.model = FlatModel(model if isinstance(model, nn.Module) else model())
         self.environment = environment_of(self.config, self.method, self.model.layout.size, self.streams)
         self.timeout, self.keys, self.records = timeout, keys, list[Record]()
@@ -75,7 +75,7 @@ class HeteroSelectStrategy(Strategy):
         self._uploads: dict[int, Update] = {}
         self._engine: FlowerEngine | None = None
         self._handover: _Handover | None = None
-        self._round: Future[Played] | None = None
+        self._round: Future[RoundOutcome] | None = None
         self._waits = False
 
     def summary(self) -> None:
@@ -110,7 +110,7 @@ class HeteroSelectStrategy(Strategy):
             self._handover.replies.put(list(replies))
         played = self._round.result()
         record = played.record
-        self._engine.settle(played.used)
+        self._engine.acknowledge(played.used)
         self._uploads.update(played.received)
         self._server = played.server
         self.records.append(record)
@@ -149,14 +149,14 @@ class HeteroSelectStrategy(Strategy):
             since=lambda: self._server.round if self._server else 0,
             timeout=self.timeout,
             links=measured_links(self.environment.world),
-            claims=self.method.screen.claims,
+            claims=self.method.outlier_filter.claims,
             more={SETTINGS: ConfigRecord({"toml": client_settings(self.config)})},
         )
         self._engine.gather()
-        sizes = self._engine.sizes(self.method.screen.claims)
+        sizes = self._engine.sizes(self.method.outlier_filter.claims)
         self._server = Server(weights, replace(Population.new(sizes), uploads=self._uploads))
 
-    def _play(self, t: int, server: Server, engine: FlowerEngine) -> Played:
+    def _play(self, t: int, server: Server, engine: FlowerEngine) -> RoundOutcome:
         moment, selected = Moment(t, self.config.rounds), self.config.selected
         return play_round(moment, server, self.method, engine, self.environment, self.streams, selected=selected)
 
@@ -173,10 +173,10 @@ def client_settings(config: Config) -> str:
     return tomli_w.dumps(config.model_dump(include={"version", "method", "seed"}, exclude_none=True))
 
 
-def _in_background(work: Callable[[], Played]) -> "Future[Played]":
+def _in_background(work: Callable[[], RoundOutcome]) -> "Future[RoundOutcome]":
     """A round in a thread of its own (one of a pool would keep the program from ending); what goes wrong in it goes
     wrong where its result is asked for."""
-    future: Future[Played] = Future()
+    future: Future[RoundOutcome] = Future()
 
     def run() -> None:
         try:
@@ -191,7 +191,7 @@ def _in_background(work: Callable[[], Played]) -> "Future[Played]":
 class _Handover:
     """A post that leaves orders to Flower's loop and carries everything else itself."""
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: Transport) -> None:
         self.post = post
         self._orders: queue.Queue[list[Message]] = queue.Queue()
         self.replies: queue.Queue[list[Message]] = queue.Queue()
@@ -205,7 +205,7 @@ class _Handover:
         self._orders.put(list(messages))
         return self.replies.get()
 
-    def orders(self, round: "Future[Played]") -> list[Message]:
+    def orders(self, round: "Future[RoundOutcome]") -> list[Message]:
         """The orders of the round, once it has them; nobody's where it ended before."""
         while True:
             try:

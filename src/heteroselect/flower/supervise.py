@@ -14,7 +14,7 @@ from heteroselect.flower.keys import digest_of, make_node_key, make_tls
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end_orphans, tidy
 from heteroselect.runs.ended import read_ended
-from heteroselect.runs.folder import WORK, finished, for_people, whole_rounds
+from heteroselect.runs.folder import WORK, as_user_error, finished, whole_rounds
 from heteroselect.runs.place import locked, refuse_links
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
@@ -32,14 +32,14 @@ def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], No
     path = path.absolute()
     work = path / WORK
     refuse_links(path)
-    with for_people(path):
+    with as_user_error(path):
         work.mkdir(mode=0o700, exist_ok=True)
     with locked(work):
         end_orphans(work)
         tidy(work, keep=True)  # of an earlier try: what counts is in the checkpoints and the memory
         refuse_links(work)  # such as one in the place of a folder that is written into
         if not finished(path):
-            with for_people(work):
+            with as_user_error(work):
                 tls = make_tls(work / "keys") if plan.tls else None
             with Flower(work, tls) as flower:
                 _Supervisor(flower, path, config, plan, watch).run()

@@ -10,7 +10,7 @@ ENTRY = Entry(
     Method(
         "aji",
         allocate=UniformShare(average=0.01),
-        memory=ErrorMemory("static", static=1.0),
+        error_feedback=ErrorMemory("static", static=1.0),
         compress=Threshold(),
         weigh=Equal(),
     ),

@@ -14,8 +14,8 @@ ENTRY = Entry(
     Method(
         "dgc",
         allocate=UniformShare(average=0.01, warmup="ramp", warmup_rounds=5),
-        train=SGD(momentum=0.0),
-        memory=MomentumMemory(),
+        solver=SGD(momentum=0.0),
+        error_feedback=MomentumMemory(),
         compress=TopK(),
         weigh=Equal(),
     ),

@@ -11,7 +11,14 @@ from heteroselect.parts.compress import EF21, TopK
 from heteroselect.round.method import Method
 
 ENTRY = Entry(
-    Method("ef21", allocate=UniformShare(), memory=EF21(), compress=TopK(), weigh=OneOfAll(), server=Running()),
+    Method(
+        "ef21",
+        allocate=UniformShare(),
+        error_feedback=EF21(),
+        compress=TopK(),
+        weigh=OneOfAll(),
+        server_optimizer=Running(),
+    ),
     summary="clients send changes to what they last sent, and the server keeps the sum",
     paper='Richtárik, Sokolov, Fatkhullin, "EF21: A new, simpler, theoretically better, and practically faster error feedback", NeurIPS 2021',
     leaves_out="gradients of single steps, in whose place updates stand",

@@ -5,7 +5,7 @@ from heteroselect.parts.aggregate import Adaptive
 from heteroselect.round.method import Method
 
 ENTRY = Entry(
-    Method("fedadam", server=Adaptive("adam", rate=0.03)),
+    Method("fedadam", server_optimizer=Adaptive("adam", rate=0.03)),
     summary="an adaptive step at the server",
     paper='Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, "Adaptive federated optimization", ICLR 2021',
 )

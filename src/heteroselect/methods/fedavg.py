@@ -18,7 +18,7 @@ ENTRIES = (
         leaves_out="epochs of plain SGD: clients take a number of steps, with the momentum of HeteRo-Select's solver",
     ),
     Entry(
-        Method("fedavg-device-steps", work=DeviceSteps()),
+        Method("fedavg-device-steps", local_steps=DeviceSteps()),
         summary="FedAvg with as many steps as each device can (a control of fednova and lean)",
         paper="our own control; after FedAvg (McMahan et al., AISTATS 2017)",
         year=2026,

@@ -10,7 +10,7 @@ from heteroselect.parts.train import SGD
 from heteroselect.round.method import Method
 
 ENTRY = Entry(
-    Method("fedavgm", train=SGD(momentum=0.0), server=ServerMomentum(0.9)),
+    Method("fedavgm", solver=SGD(momentum=0.0), server_optimizer=ServerMomentum(0.9)),
     summary="FedAvg with momentum at the server, and none at the clients",
     paper='Hsu, Qi, Brown, "Measuring the effects of non-identical data distribution for federated visual classification", 2019',
 )

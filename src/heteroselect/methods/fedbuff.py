@@ -14,7 +14,7 @@ from heteroselect.round.method import Method
 
 ENTRIES = (
     Entry(
-        Method("fedbuff", wait=Buffer(), weigh=Equal()),
+        Method("fedbuff", async_mode=Buffer(), weigh=Equal()),
         summary="a step after every k answers, stale ones discounted; nobody waits for a cohort",
         paper='Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba, "Federated learning with buffered asynchronous aggregation", AISTATS 2022',
         leaves_out="secure aggregation of the buffer and its differential privacy; k is 5 beside ten clients at work, "
@@ -23,10 +23,10 @@ ENTRIES = (
     Entry(
         Method(
             "fedasync",
-            train=SGD(proximal=0.005),
-            wait=Buffer(size=1, mixes="models"),
+            solver=SGD(proximal=0.005),
+            async_mode=Buffer(size=1, mixes="models"),
             weigh=Equal(),
-            server=ServerSGD(rate=0.6),
+            server_optimizer=ServerSGD(rate=0.6),
         ),
         summary="a step after every answer: its model is mixed in, the less the staler it is",
         paper='Xie, Koyejo, Gupta, "Asynchronous federated optimization", 2019',

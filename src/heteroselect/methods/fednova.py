@@ -6,7 +6,7 @@ from heteroselect.parts.train import DeviceSteps
 from heteroselect.round.method import Method
 
 ENTRY = Entry(
-    Method("fednova", work=DeviceSteps(), weigh=FedNova(momentum=0.9)),
+    Method("fednova", local_steps=DeviceSteps(), weigh=FedNova(momentum=0.9)),
     summary="as many steps as each device can, updates normalised by how far those reach",
     paper='Wang, Liu, Liang, Joshi, Poor, "Tackling the objective inconsistency problem in heterogeneous federated optimization", NeurIPS 2020',
     leaves_out="a proximal term, for which the paper has other reaches",

@@ -9,7 +9,7 @@ from heteroselect.parts.compress import ErrorMemory, TopK
 from heteroselect.round.method import Method
 
 ENTRY = Entry(
-    Method("flexcom", allocate=FlexCom(), memory=ErrorMemory("static", static=1.0), compress=TopK()),
+    Method("flexcom", allocate=FlexCom(), error_feedback=ErrorMemory("static", static=1.0), compress=TopK()),
     summary="every device has its own density, by what sending and waiting cost it",
     paper='Li, Shi, Hou, Li, Pan, Han, "To talk or to work: Flexible communication compression for energy efficient federated learning over heterogeneous mobile edge devices", INFOCOM 2021',
     leaves_out="energy, in whose place time stands",

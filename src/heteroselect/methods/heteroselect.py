@@ -22,11 +22,11 @@ HETEROSELECT = Method(
     score=Informativeness(),
     select=Softmax(),
     allocate=ScoreShare(),
-    train=SGD(proximal=0.1),
-    memory=ErrorMemory(),
+    solver=SGD(proximal=0.1),
+    error_feedback=ErrorMemory(),
     compress=Curvature(),
     weigh=ByScore(),
-    server=ServerMomentum(),
+    server_optimizer=ServerMomentum(),
 )
 
 AS_RUN = replace(
@@ -34,7 +34,7 @@ AS_RUN = replace(
     name="heteroselect-as-run",
     score=Informativeness(augmented=True, constant=1.0, fairness_start=1.0, raw_staleness=True),
     allocate=ScoreShare(warmup="allocated"),
-    rate=ScoreRate(),
+    lr=ScoreRate(),
     compress=Curvature(rounding="floor"),
     calibrate=Calibration(split="in-turn"),
 )

@@ -20,12 +20,12 @@ from heteroselect.round.method import Method
 LEAN = Method(
     "lean",
     allocate=UniformShare(average=1.0),
-    rate=SharedRate(start=0.2, decay=1.0),
-    work=DeviceSteps(),
-    train=SGD(steps=17, momentum=0.0),
+    lr=SharedRate(start=0.2, decay=1.0),
+    local_steps=DeviceSteps(),
+    solver=SGD(steps=17, momentum=0.0),
     compress=Drive(),
     weigh=Equal(),
-    server=LookAhead(0.8),
+    server_optimizer=LookAhead(0.8),
 )
 
 ENTRIES = (

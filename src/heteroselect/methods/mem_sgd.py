@@ -10,7 +10,7 @@ ENTRY = Entry(
     Method(
         "mem-sgd",
         allocate=UniformShare(),
-        memory=ErrorMemory("static", static=1.0),
+        error_feedback=ErrorMemory("static", static=1.0),
         compress=TopK(),
         weigh=Equal(),
     ),

@@ -10,7 +10,7 @@ from heteroselect.parts.select import OptimalSampling, Pool
 from heteroselect.round.method import Method
 
 ENTRY = Entry(
-    Method("optimal-client-sampling", select=Pool(), choose=OptimalSampling(), weigh=ByShare()),
+    Method("optimal-client-sampling", select=Pool(), second_selection=OptimalSampling(), weigh=ByShare()),
     summary="a pool of clients trains, and those with long updates are likelier to send theirs",
     paper='Chen, Horváth, Richtárik, "Optimal client sampling for federated learning", TMLR 2022',
     leaves_out="training of all clients (`method.select.pool` is 0), as in its experiments",

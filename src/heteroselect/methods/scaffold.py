@@ -10,7 +10,7 @@ from heteroselect.parts.train import Scaffold, SharedRate
 from heteroselect.round.method import Method
 
 ENTRY = Entry(
-    Method("scaffold", rate=SharedRate(start=0.2), train=Scaffold(clip=10.0), weigh=Equal()),
+    Method("scaffold", lr=SharedRate(start=0.2), solver=Scaffold(clip=10.0), weigh=Equal()),
     summary="control variates take the drift out of the local steps",
     paper='Karimireddy, Kale, Mohri, Reddi, Stich, Suresh, "SCAFFOLD: Stochastic controlled averaging for federated learning", ICML 2020',
     leaves_out="option I, a full gradient per client; this is option II",

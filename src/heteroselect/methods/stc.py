@@ -13,11 +13,11 @@ ENTRY = Entry(
     Method(
         "stc",
         allocate=UniformShare(average=0.01),
-        memory=ErrorMemory("static", static=1.0),
+        error_feedback=ErrorMemory("static", static=1.0),
         compress=STC(rounding="ceil"),
         weigh=Equal(),
     ),
     summary="the largest coordinates as one magnitude and a sign each, with an error memory",
     paper='Sattler, Wiedemann, Müller, Samek, "Robust and communication-efficient federated learning from non-i.i.d. data", TNNLS 2020',
-    leaves_out="compression downwards, which method.down.kind=steps with coder stc and density 0.01 adds",
+    leaves_out="compression downwards, which method.downlink.kind=steps with coder stc and density 0.01 adds",
 )

@@ -20,7 +20,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import parse_json
 from heteroselect.parts.allocate import ScoreShare, UniformShare
 from heteroselect.parts.compress import ErrorMemory
-from heteroselect.parts.select import Cohort, Situation, Softmax
+from heteroselect.parts.select import Cohort, SelectionContext, Softmax
 from heteroselect.parts.train import SharedRate
 from heteroselect.world.clock import Clock, time_budget
 from heteroselect.world.devices import authors_step_seconds
@@ -153,8 +153,8 @@ class _Rules:
             budget_seconds=self.budget_seconds,
         )
         nobody = Population.new(np.ones(len(ids), np.int64))
-        here = Situation(moment, ids, nobody, conditions=everybody.only(ids))
-        allocation = self.allocate.allocate(scores, Cohort(ids, np.ones(len(ids))), here)
+        context = SelectionContext(moment, ids, nobody, conditions=everybody.only(ids))
+        allocation = self.allocate.allocate(scores, Cohort(ids, np.ones(len(ids))), context)
         sent = Messages(self.size, 4 * self.size, ids[:0], ids, allocation.densities, [])
         passes = np.full(len(ids), float(self.steps))
         single = {

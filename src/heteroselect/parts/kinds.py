@@ -29,7 +29,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         select.LongFed,
         select.Reinforced,
     ),
-    "choose": (select.SendAll, select.OptimalSampling),
+    "second_selection": (select.SendAll, select.OptimalSampling),
     "allocate": (
         allocate.All,
         allocate.UniformShare,
@@ -42,14 +42,14 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         allocate.Price,
         allocate.FedBand,
     ),
-    "rate": (train.SharedRate, train.ScoreRate, train.CosineRate),
-    "work": (train.EqualSteps, train.DeviceSteps),
-    "train": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL, train.Calibrated),
+    "lr": (train.SharedRate, train.ScoreRate, train.CosineRate),
+    "local_steps": (train.EqualSteps, train.DeviceSteps),
+    "solver": (train.SGD, train.Scaffold, train.FedDyn, train.FedSOL, train.Calibrated),
     "privacy": compress.PRIVACY,
-    "memory": compress.MEMORIES,
+    "error_feedback": compress.MEMORIES,
     "compress": compress.COMPRESSORS,
-    "values": compress.VALUES,
-    "wait": (aggregate.WaitForAll, aggregate.Buffer),
+    "quantize": compress.VALUES,
+    "async_mode": (aggregate.WaitForAll, aggregate.Buffer),
     "weigh": (
         aggregate.ByData,
         aggregate.Equal,
@@ -68,7 +68,7 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         aggregate.MultiKrum,
         aggregate.Overlap,
     ),
-    "server": (
+    "server_optimizer": (
         aggregate.ServerSGD,
         aggregate.ServerMomentum,
         aggregate.LookAhead,
@@ -76,10 +76,10 @@ _SHIPPED: dict[str, tuple[type, ...]] = {
         aggregate.Running,
         aggregate.Majority,
     ),
-    "down": compress.DOWN,
-    "screen": (aggregate.Screen,),
+    "downlink": compress.DOWN,
+    "outlier_filter": (aggregate.Screen,),
     "calibrate": (aggregate.Calibration,),
-    "average": (aggregate.NoAverage, aggregate.ExponentialAverage, aggregate.TailAverage),
+    "model_average": (aggregate.NoAverage, aggregate.ExponentialAverage, aggregate.TailAverage),
 }
 
 KINDS: dict[str, dict[str, Any]] = {

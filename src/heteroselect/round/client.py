@@ -14,13 +14,13 @@ from torch import Tensor
 from heteroselect.core.flat import FlatModel, Loss
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
 from heteroselect.core.part import SettingError
-from heteroselect.core.state import Kept, State, by_role
+from heteroselect.core.state import PartState, State, by_role
 from heteroselect.core.streams import Draws, Streams, drawing_from
 from heteroselect.core.update import Values, answered, dot, norm
 from heteroselect.data.batches import Batches, to_inputs
 from heteroselect.data.examples import Examples, Pixels
 from heteroselect.errors import HeteroSelectError
-from heteroselect.parts.compress import Scene, Update
+from heteroselect.parts.compress import CompressContext, Update
 from heteroselect.parts.compress.wire import encode
 from heteroselect.parts.train import Job, Remembering, Trained
 from heteroselect.round.method import Method, naming
@@ -42,19 +42,23 @@ class Pending:
 
     order: Order
     sent: Update
-    offered: Kept
+    offered: PartState
     """What the memory is to settle."""
-    compress: Kept
+    compress: PartState
     """What the compressor keeps, whatever becomes of the upload."""
     state: State
-    shared: Kept
+    shared: PartState
 
-    def settle(self, method: Method, used: bool) -> State:
+    def commit(self, method: Method, used: bool) -> State:
         """What the client keeps from here on: the rest of what it sent, or all of it where nothing was used."""
-        kept = {"memory": method.memory.settle(self.offered, self.sent if used else None, self.order.beta)}
-        if used and isinstance(method.train, Remembering):
-            before = self.state.get("train", {})
-            kept["train"] = method.train.settle(before, self.shared, self.sent, self.order)
+        kept = {
+            "error_feedback": method.error_feedback.update_state(
+                self.offered, self.sent if used else None, self.order.beta
+            )
+        }
+        if used and isinstance(method.solver, Remembering):
+            before = self.state.get("solver", {})
+            kept["solver"] = method.solver.update_state(before, self.shared, self.sent, self.order)
         state = {**self.state, "compress": self.compress, **kept}
         return {role: arrays for role, arrays in state.items() if arrays}
 
@@ -66,7 +70,7 @@ class Learnt:
     order: Order
     delta: Values
     report: dict[str, float]
-    shared: Kept
+    shared: PartState
 
 
 @dataclass
@@ -89,30 +93,32 @@ class Client:
             return float(_loss(model, task, x, examples.y.to(model.device)))
 
     def train(
-        self, order: Order, model: FlatModel, task: Task, method: Method, state: State, shared: Kept | None = None
+        self, order: Order, model: FlatModel, task: Task, method: Method, state: State, shared: PartState | None = None
     ) -> tuple[Upload, Pending | Learnt]:
         """Train from the global model in `model`, and compress what was learnt and what was kept."""
         start, batches = model.vector.clone(), self.batches(order, model, task, method)
-        own = [state.get("train", {})]
+        own = [state.get("solver", {})]
         job = Job(
             *(task.loss, batches, [order.rate], order.steps, own, shared or {}, by_example(method), self.examples.y),
             noise=noisy(method),
         )
         with self._randomness(order.round, model, task):
-            with naming("train"):
-                trained = method.train.run(model, job)
+            with naming("solver"):
+                trained = method.solver.run(model, job)
                 if not isinstance(trained, Trained):
                     raise SettingError("", f"allowed is a Trained as the answer of run, not {type(trained).__name__}")
             learnt = self.learnt(order, start, model, trained.report(), job.shared)
             return self.answer(learnt, model, batches, task, method, state)
 
-    def learnt(self, order: Order, start: Tensor, model: FlatModel, report: dict[str, float], shared: Kept) -> Learnt:
+    def learnt(
+        self, order: Order, start: Tensor, model: FlatModel, report: dict[str, float], shared: PartState
+    ) -> Learnt:
         """How far the trained `model` is from where it started."""
         delta: Values = (model.vector - start).cpu().numpy()
         if not np.isfinite(delta).all():
             raise HeteroSelectError(
-                f"method.rate.start: training diverged at client {self.id} in round {order.round}; "
-                f"allowed is a rate below {order.rate:.4g} (or a smaller method.train.clip)."
+                f"method.lr.start: training diverged at client {self.id} in round {order.round}; "
+                f"allowed is a rate below {order.rate:.4g} (or a smaller method.solver.clip)."
             )
         length = norm(delta)
         if "variance" in report:  # relative so far: a gradient is an update by what the steps made of their mean
@@ -141,7 +147,7 @@ class Client:
 
     def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
         """What the client trains on this round."""
-        return self._batches("batches", order.round, method.train.batch, model, task)
+        return self._batches("batches", order.round, method.solver.batch, model, task)
 
     def send(
         self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
@@ -151,11 +157,11 @@ class Client:
         hiding = self.streams.numpy("privacy", round=order.round, client=self.id)
         with naming("privacy"):
             delta = method.privacy.protect(learnt.delta, hiding)
-        v, offered = method.memory.offer(delta, state.get("memory", {}))
-        scene = Scene(
+        v, offered = method.error_feedback.offer(delta, state.get("error_feedback", {}))
+        scene = CompressContext(
             model=model,
             loss=lambda: _loss(model, task, *batches()),
-            proximal=getattr(method.train, "proximal", 0.0),
+            proximal=getattr(method.solver, "proximal", 0.0),
             state=state.get("compress", {}),
             told=by_role(learnt.shared).get("compress", {}),
             warmup=order.warmup,
@@ -165,7 +171,7 @@ class Client:
         with naming("compress"):
             chosen, kept = answered(method.compress.compress(v, order.density, scene), v.size)
         rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
-        update = method.values.apply(chosen, model.layout.layer_ends, rounding)
+        update = method.quantize.apply(chosen, model.layout.layer_ends, rounding)
         payload = encode(update, model.layout.layer_ends)
         report = {} if getattr(method.privacy, "hides", False) else {**learnt.report, "memory": _left(v, update)}
         upload = Upload(self.id, payload, len(self.examples), report)

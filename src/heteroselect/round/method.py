@@ -19,16 +19,25 @@ from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import Misfit, SettingError, check, kind_of
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept
-from heteroselect.core.trail import Trail
+from heteroselect.core.state import PartState
+from heteroselect.core.trail import DownlinkHistory
 from heteroselect.core.update import Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.parts.aggregate import ByData, Calibration, Mean, NoAverage, Screen, ServerSGD, WaitForAll
 from heteroselect.parts.aggregate.wait import unfit
 from heteroselect.parts.allocate import All, Allocation
-from heteroselect.parts.compress import Everything, Float32, NoMemory, NoPrivacy, Scene, Update, WholeModel, promises
+from heteroselect.parts.compress import (
+    CompressContext,
+    Everything,
+    Float32,
+    NoMemory,
+    NoPrivacy,
+    Update,
+    WholeModel,
+    promises,
+)
 from heteroselect.parts.score import NoScore, Scores
-from heteroselect.parts.select import Cohort, SendAll, Situation, Uniform
+from heteroselect.parts.select import Cohort, SelectionContext, SendAll, Uniform
 from heteroselect.parts.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
 
 NEEDS = frozenset({"scores", "losses", "reports", "examples", "uploads", "links", "labels", "variance"})
@@ -44,21 +53,21 @@ class Scorer(Protocol):
     def batches(self) -> int: ...
     @property
     def augmented(self) -> bool: ...
-    def asks(self, here: Situation) -> Counts: ...
-    def score(self, here: Situation) -> Scores: ...
+    def asks(self, context: SelectionContext) -> Counts: ...
+    def score(self, context: SelectionContext) -> Scores: ...
 
 
 class Selector(Protocol):
-    """Who takes part? `scores` are in the order of `here.ids`."""
+    """Who takes part? `scores` are in the order of `context.ids`."""
 
-    def select(self, scores: Reals, here: Situation) -> Cohort: ...
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort: ...
 
 
 @runtime_checkable
 class Wanting(Protocol):
     """A selector that goes by losses itself: whose are wanted this round, beside those that the score asks for?"""
 
-    def wants(self, here: Situation) -> Counts: ...
+    def wants(self, context: SelectionContext) -> Counts: ...
 
 
 class Chooser(Protocol):
@@ -72,7 +81,7 @@ class Allocator(Protocol):
 
     @property
     def average(self) -> float: ...
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation: ...
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation: ...
 
 
 class Rate(Protocol):
@@ -114,15 +123,15 @@ class Memory(Protocol):
     gets; `settle` returns what is kept on, once it is known whether the upload was used (None: it was not)."""
 
     def beta(self, theta: float) -> float: ...
-    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]: ...
-    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept: ...
+    def offer(self, delta: Values, kept: PartState) -> tuple[Values, PartState]: ...
+    def update_state(self, kept: PartState, sent: Update | None, beta: float) -> PartState: ...
 
 
 class Compressor(Protocol):
     """What of it is sent? Returns the update, and what the compressor itself keeps at this client. One that goes over a
     batch again, for a curvature probe, says how often in `passes`."""
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]: ...
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]: ...
 
 
 class ValueCoding(Protocol):
@@ -164,7 +173,7 @@ class ServerStep(Protocol):
     """What is added to the model? Returns the server's new state, and the step. One whose model is not the point to be
     evaluated also has `shown(state, model)`, which returns that point; so may a solver with a half at the server."""
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]: ...
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]: ...
 
 
 class Down(Protocol):
@@ -173,18 +182,18 @@ class Down(Protocol):
     clients fetch those that they lack instead of the whole model."""
 
     def code(
-        self, state: Kept, step: Values | None, layers: Sequence[int], rng: np.random.Generator
-    ) -> tuple[Kept, Values | None]: ...
-    def fetched(self, state: Kept, ids: Counts, round: int, clients: int) -> Kept: ...
-    def trail(self, state: Kept, round: int, clients: int, size: int) -> Trail | None: ...
+        self, state: PartState, step: Values | None, layers: Sequence[int], rng: np.random.Generator
+    ) -> tuple[PartState, Values | None]: ...
+    def fetched(self, state: PartState, ids: Counts, round: int, clients: int) -> PartState: ...
+    def trail(self, state: PartState, round: int, clients: int, size: int) -> DownlinkHistory | None: ...
 
 
 class Average(Protocol):
     """Which model is evaluated and saved? `add` takes in the model of a round and returns what is kept, `mean` returns
     the model to show; clients go on from the model itself."""
 
-    def add(self, state: Kept, model: Values, moment: Moment) -> Kept: ...
-    def mean(self, state: Kept, model: Values) -> Values: ...
+    def add(self, state: PartState, model: Values, moment: Moment) -> PartState: ...
+    def mean(self, state: PartState, model: Values) -> Values: ...
 
 
 @dataclass(frozen=True)
@@ -194,24 +203,24 @@ class Method:
     name: str = "fedavg"
     score: Scorer = NoScore()
     select: Selector = Uniform()
-    choose: Chooser | SendAll = SendAll()
+    second_selection: Chooser | SendAll = SendAll()
     """Selects again after training: everybody selected trains, and only those chosen send."""
     allocate: Allocator = All()
-    rate: Rate = SharedRate()
-    work: Work = EqualSteps()
-    train: Solver = SGD()
+    lr: Rate = SharedRate()
+    local_steps: Work = EqualSteps()
+    solver: Solver = SGD()
     privacy: Privacy = NoPrivacy()
-    memory: Memory = NoMemory()
+    error_feedback: Memory = NoMemory()
     compress: Compressor = Everything()
-    values: ValueCoding = Float32()
-    wait: Wait = WaitForAll()
+    quantize: ValueCoding = Float32()
+    async_mode: Wait = WaitForAll()
     weigh: Weigher = ByData()
     aggregate: Aggregator = Mean()
-    server: ServerStep = ServerSGD()
-    down: Down = WholeModel()
-    screen: Screen = Screen()
+    server_optimizer: ServerStep = ServerSGD()
+    downlink: Down = WholeModel()
+    outlier_filter: Screen = Screen()
     calibrate: Calibration = Calibration()
-    average: Average = NoAverage()
+    model_average: Average = NoAverage()
 
     def __post_init__(self) -> None:
         for role, part in self.parts():
@@ -237,7 +246,7 @@ class Method:
     @property
     def passes(self) -> float:
         """Passes over a batch per local step."""
-        return float(getattr(self.train, "passes", 1.0))
+        return float(getattr(self.solver, "passes", 1.0))
 
     @property
     def probe(self) -> float:
@@ -248,12 +257,12 @@ class Method:
     def sends_float32(self) -> bool:
         """Whether what is sent are float32 values: of others the paper's count, 32 bits for each, means nothing."""
         own = promises(self.compress, "own_values") or getattr(self.compress, "codec", None) is not None
-        return kind_of(self.values) == "float32" and not own
+        return kind_of(self.quantize) == "float32" and not own
 
     @property
     def keep_unweighted(self) -> bool:
         """Whether a client whose update counted with weight 0 keeps it for later."""
-        return bool(getattr(self.memory, "keep_unweighted", False))
+        return bool(getattr(self.error_feedback, "keep_unweighted", False))
 
 
 @dataclass(frozen=True)
@@ -288,13 +297,15 @@ def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
             other, text = reason if isinstance(reason, Misfit) else (role, reason)
             yield Conflict(role, other, f"{kinds[role]} {text}")
     if reason := unfit(parts):
-        yield Conflict("wait", "wait", f"{kinds['wait']} {reason}")
+        yield Conflict("async_mode", "async_mode", f"{kinds['async_mode']} {reason}")
     compress, kind = parts["compress"], kinds["compress"]
-    if getattr(parts["memory"], "keeps", False) and not promises(compress, "takes_memory"):
+    if getattr(parts["error_feedback"], "keeps", False) and not promises(compress, "takes_memory"):
         why = "its error does not shrink with what is sent, so that a memory of it would grow without end"
-        yield Conflict("compress", "memory", f"{kind} is allowed with memory none only: {why}")
-    if promises(compress, "own_values") and kinds["values"] != "float32":
-        yield Conflict("compress", "values", f"{kind} has few-bit values of its own; allowed with it is values float32")
+        yield Conflict("compress", "error_feedback", f"{kind} is allowed with error_feedback none only: {why}")
+    if promises(compress, "own_values") and kinds["quantize"] != "float32":
+        yield Conflict(
+            "compress", "quantize", f"{kind} has few-bit values of its own; allowed with it is quantize float32"
+        )
     if not promises(compress, "uses_density") and kinds["allocate"] != "all":
         yield Conflict("compress", "allocate", f"{kind} sends every coordinate; allowed with it is allocate all")
     if len({cells for _, cells in _sketches(parts)}) > 1:

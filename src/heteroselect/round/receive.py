@@ -147,7 +147,7 @@ def accept(
             events.append(Event(client, "rejected", "it sent more than it was allowed to"))
         else:
             updates[client] = update
-    for client in sorted(method.screen.refused(updates, history)):
+    for client in sorted(method.outlier_filter.refused(updates, history)):
         del updates[client]
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
     silent = np.array([kind == "missing" for kind in fate], bool)

@@ -9,7 +9,7 @@ from torch import Tensor
 from heteroselect.core.flat import Layout, Weights
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept, State
+from heteroselect.core.state import PartState, State
 from heteroselect.parts.compress import Update
 from heteroselect.world import Event
 from heteroselect.world.ledger import Bytes
@@ -24,9 +24,9 @@ class Clients(Protocol):
     @property
     def layout(self) -> Layout: ...
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]: ...
-    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]: ...
+    def train(self, weights: Weights, orders: Sequence[Order], shared: PartState) -> list[Upload]: ...
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]: ...
-    def settle(self, used: Mapping[int, bool]) -> None: ...
+    def acknowledge(self, used: Mapping[int, bool]) -> None: ...
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]: ...
 
 
@@ -40,7 +40,7 @@ class Remote(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Flight:
+class InFlight:
     """A client at work for a server that does not wait: what it was told, the model that it started from, when that was
     and how many seconds later its answer is there or is given up.
 
@@ -85,9 +85,9 @@ class Server:
     state: State = field(default_factory=dict)
     round: int = 0
     now: float = 0.0
-    flights: tuple[Flight, ...] = ()
+    flights: tuple[InFlight, ...] = ()
 
-    def of(self, role: str) -> Kept:
+    def of(self, role: str) -> PartState:
         """What the part of this role keeps."""
         return self.state.get(role, {})
 
@@ -120,7 +120,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Played:
+class RoundOutcome:
     """A round that has been computed and not yet taken over: the server afterwards, the record, which uploads were
     used, and the updates that the server is to remember."""
 

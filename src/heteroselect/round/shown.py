@@ -11,7 +11,7 @@ from heteroselect.round.method import Method
 
 def point(method: Method, state: State, model: Values) -> Values:
     """The model itself, or the point that the server's step or the solver shows in its place."""
-    for role, part in (("server", method.server), ("train", method.train)):
+    for role, part in (("server_optimizer", method.server_optimizer), ("solver", method.solver)):
         if hasattr(part, "shown"):
             model = part.shown(state.get(role, {}), model)
     return model
@@ -20,7 +20,7 @@ def point(method: Method, state: State, model: Values) -> Values:
 def shown(method: Method, state: State, weights: Weights) -> Weights:
     """What is evaluated of a server with this state: its own `weights`, or another vector with its own statistics."""
     model = weights.vector.numpy()
-    vector = method.average.mean(state.get("average", {}), point(method, state, model))
+    vector = method.model_average.mean(state.get("model_average", {}), point(method, state, model))
     if vector is model:
         return weights
     measured = {name: torch.from_numpy(array) for name, array in state.get("calibrate", {}).items()}

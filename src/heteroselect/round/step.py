@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import Coder
 from heteroselect.core.messages import Upload
 from heteroselect.core.moment import Moment
@@ -27,8 +27,8 @@ from heteroselect.parts.compress import Update
 from heteroselect.round.method import Method
 from heteroselect.round.receive import accept, fates
 from heteroselect.round.round import aggregate, select_and_allocate
-from heteroselect.round.server import Clients, Flight, Played, Server
-from heteroselect.round.stages import Answers, Plan, Round, Seen
+from heteroselect.round.server import Clients, InFlight, RoundOutcome, Server
+from heteroselect.round.stages import Answers, Observation, Plan, RoundContext
 from heteroselect.round.stages.answers import answered, asked_for, messages, passes
 from heteroselect.round.stages.conclude import conclude
 from heteroselect.round.stages.observe import ask_losses, conditions_at, when_somebody_comes
@@ -46,20 +46,20 @@ def play_step(
     streams: Streams,
     *,
     selected: int,
-) -> Played:
+) -> RoundOutcome:
     """Compute one step of the server, from the simulated second `server.now` to the k-th answer after it."""
-    this = Round(replace(moment, now=server.now), server, method, clients, environment, streams, selected)
-    losses = cache(lambda: ask_losses(this, np.arange(len(server.population))))  # of a stressed world, for nothing
-    now, places, size = server.now, method.wait.concurrency or selected, method.wait.size
-    at_work, done, begun = trained_again(clients, server.flights), list[Flight](), list[Messages]()
+    ctx = RoundContext(replace(moment, now=server.now), server, method, clients, environment, streams, selected)
+    losses = cache(lambda: ask_losses(ctx, np.arange(len(server.population))))  # of a stressed world, for nothing
+    now, places, size = server.now, method.async_mode.concurrency or selected, method.async_mode.size
+    at_work, done, begun = trained_again(clients, server.flights), list[InFlight](), list[Messages]()
     while sum(one.counts for one in done) < size:
         busy = np.array([one.order.client for one in (*at_work, *done)], np.int64)
         room = places - len(at_work)
-        seen = observe(this, now, busy, losses)
+        seen = observe(ctx, now, busy, losses)
         if room > 0 and len(seen.scores.ids):
             drawn = sum(len(sent.selected) for sent in begun)
             moment = replace(moment, now=now)
-            this, more, sent = start(replace(this, moment=moment, selected=room, draw=drawn), seen)
+            ctx, more, sent = start(replace(ctx, moment=moment, selected=room, draw=drawn), seen)
             at_work, begun = at_work + more, [*begun, sent]
         elif at_work:
             now, arrived = arrivals(at_work, now, until=seen.conditions.changes if room > 0 else np.inf)
@@ -70,12 +70,12 @@ def play_step(
             break  # everybody has had a turn or is away: the step is made of what there is
         else:
             now = when_somebody_comes(seen.conditions, now)
-    return take_in(this, replace(seen, now=server.now), done, at_work, begun, now)
+    return take_in(ctx, replace(seen, now=server.now), done, at_work, begun, now)
 
 
-def trained_again(clients: Clients, flights: Sequence[Flight]) -> list[Flight]:
+def trained_again(clients: Clients, flights: Sequence[InFlight]) -> list[InFlight]:
     """Those at work, with their uploads: after a restart their clients train again, from the models of their starts."""
-    lost: dict[int, list[Flight]] = {}
+    lost: dict[int, list[InFlight]] = {}
     for one in flights:
         if one.upload is None:
             lost.setdefault(one.order.round, []).append(one)
@@ -85,32 +85,32 @@ def trained_again(clients: Clients, flights: Sequence[Flight]) -> list[Flight]:
     return [replace(one, upload=one.upload or uploads[one.order.client]) for one in flights]
 
 
-def observe(this: Round, now: float, busy: Counts, losses: Callable[[], Reals]) -> Seen:
+def observe(ctx: RoundContext, now: float, busy: Counts, losses: Callable[[], Reals]) -> Observation:
     """What the server knows before somebody starts: who is there and free, and what these have to work with."""
-    conditions = conditions_at(this, now, losses)
+    conditions = conditions_at(ctx, now, losses)
     free = np.setdiff1d(np.flatnonzero(conditions.available), busy)
-    here = Situation(this.moment, free, this.server.population.only(free), state=this.server.of("score"))
-    return Seen(now, conditions, free[:0], this.server.population, this.method.score.score(here), [])
+    context = SelectionContext(ctx.moment, free, ctx.server.population.only(free), state=ctx.server.of("score"))
+    return Observation(now, conditions, free[:0], ctx.server.population, ctx.method.score.score(context), [])
 
 
-def start(this: Round, seen: Seen) -> tuple[Round, list[Flight], Messages]:
+def start(ctx: RoundContext, seen: Observation) -> tuple[RoundContext, list[InFlight], Messages]:
     """Draw who starts next and let them train: what they work with is known at their start, and so is when each will be
     done. Returns the round with what the selector keeps, those who are at work now, and what is sent for them."""
-    method, environment, server = this.method, this.environment, this.server
-    plan = select_and_allocate(this, seen)
+    method, environment, server = ctx.method, ctx.environment, ctx.server
+    plan = select_and_allocate(ctx, seen)
     ids, densities = plan.cohort.ids, plan.allocation.densities
-    if len(ids) > this.selected:
+    if len(ids) > ctx.selected:
         raise HeteroSelectError(
-            f"method.select: it chose {len(ids)} clients where {this.selected} may start; allowed with wait "
-            f"{kind_of(method.wait)} is no more than that."
+            f"method.select: it chose {len(ids)} clients where {ctx.selected} may start; allowed with wait "
+            f"{kind_of(method.async_mode)} is no more than that."
         )
-    uploads = {upload.client: upload for upload in this.clients.train(this.model, plan.orders, {})}
-    sent = messages(this, seen, plan, densities, uploads, {}, asked_for(uploads))
+    uploads = {upload.client: upload for upload in ctx.clients.train(ctx.model, plan.orders, {})}
+    sent = messages(ctx, seen, plan, densities, uploads, {}, asked_for(uploads))
     spent = environment.clock.spent(sent, seen.conditions, passes(plan, method), seen.now)
-    fate = fates(this.number, seen.now, uploads, sent, spent.total, seen.conditions, environment, this.streams)
+    fate = fates(ctx.number, seen.now, uploads, sent, spent.total, seen.conditions, environment, ctx.streams)
     seconds, dropped = environment.faults.each(spent.total, fate)
     flights = [
-        Flight(
+        InFlight(
             order=order,
             model=server.weights,
             start=seen.now,
@@ -131,10 +131,10 @@ def start(this: Round, seen: Seen) -> tuple[Round, list[Flight], Messages]:
     payloads = [size if there else 0 for size, there in zip(sent.payloads, heard, strict=True)]
     sent = replace(sent, payloads=payloads, densities=np.where(heard, densities, 0.0))
     server = replace(server, state={**server.state, "select": plan.cohort.state})
-    return replace(this, server=server), flights, sent
+    return replace(ctx, server=server), flights, sent
 
 
-def arrivals(at_work: Sequence[Flight], now: float, until: float) -> tuple[float, list[Flight]]:
+def arrivals(at_work: Sequence[InFlight], now: float, until: float) -> tuple[float, list[InFlight]]:
     """When the next work ends and whose, in that order; nobody's where somebody may come or go first, at `until`."""
     first = min(one.arrives for one in at_work)
     if now < until < first:
@@ -144,17 +144,22 @@ def arrivals(at_work: Sequence[Flight], now: float, until: float) -> tuple[float
 
 
 def take_in(
-    this: Round, seen: Seen, done: list[Flight], at_work: list[Flight], begun: list[Messages], now: float
-) -> Played:
+    ctx: RoundContext,
+    seen: Observation,
+    done: list[InFlight],
+    at_work: list[InFlight],
+    begun: list[Messages],
+    now: float,
+) -> RoundOutcome:
     """Make a step of the answers that are there, at the second `now`; what was sent is that of those who began."""
-    method, t = this.method, this.number
-    plan = plan_of(this, done)
+    method, t = ctx.method, ctx.number
+    plan = plan_of(ctx, done)
     densities = plan.allocation.densities
-    uploads, events = answered(this, [one.upload for one in done if one.upload and one.fate != "missing"])
-    sent, kept = messages(this, seen, plan, densities, uploads, {}, 0), this.server.of("screen").get("lengths")
+    uploads, events = answered(ctx, [one.upload for one in done if one.upload and one.fate != "missing"])
+    sent, kept = messages(ctx, seen, plan, densities, uploads, {}, 0), ctx.server.of("outlier_filter").get("lengths")
     fate, in_time = [one.fate or None for one in done], [one.counts for one in done]
     spent = Spent(*(np.array([getattr(one, name) for one in done]) for name in ("down", "compute", "up", "seconds")))
-    arrived = accept(t, uploads, sent, fate, in_time, spent, method, this.environment, this.streams, kept)
+    arrived = accept(t, uploads, sent, fate, in_time, spent, method, ctx.environment, ctx.streams, kept)
     sizes = arrived.sent.payloads
     arrived = replace(
         arrived,
@@ -162,7 +167,7 @@ def take_in(
         sent=together(begun, sent),
         seconds=now - seen.now,
         events=events + arrived.events,
-        other_clocks={this.environment.clock.charge: now - seen.now},
+        other_clocks={ctx.environment.clock.charge: now - seen.now},
     )
     answers = Answers(
         uploads,
@@ -172,22 +177,22 @@ def take_in(
         staleness=np.array([t - one.order.round for one in done], np.int64),
         arrived=arrived,
         fetched=arrived.sent.selected[arrived.sent.densities > 0],  # of the others nobody knows
-        mixed=mixed(this, done, arrived.updates) if method.wait.mixes == "models" else {},
+        mixed=mixed(ctx, done, arrived.updates) if method.async_mode.mixes == "models" else {},
     )
-    result = aggregate(this, seen, plan, answers)
-    played = conclude(this, seen, plan, answers, result, started=arrived.sent.selected)
+    result = aggregate(ctx, seen, plan, answers)
+    played = conclude(ctx, seen, plan, answers, result, started=arrived.sent.selected)
     record = replace(played.record, bytes=replace(played.record.bytes, up_clients=sizes))
     return replace(played, server=replace(played.server, flights=tuple(at_work)), record=record)
 
 
-def plan_of(this: Round, done: Sequence[Flight]) -> Plan:
+def plan_of(ctx: RoundContext, done: Sequence[InFlight]) -> Plan:
     """The plan of those who are done, each as it was told at its start."""
-    orders, compress = [one.order for one in done], this.method.compress
+    orders, compress = [one.order for one in done], ctx.method.compress
     densities = np.array([order.density for order in orders])
     cohort = Cohort(
         np.array([order.client for order in orders], np.int64),
         np.array([one.inclusion for one in done]),
-        state=this.server.of("select"),
+        state=ctx.server.of("select"),
         steps=np.array([order.steps for order in orders], np.int64),
         variances=np.array([compress.variance(d) for d in densities]) if isinstance(compress, Coder) else None,
     )
@@ -209,11 +214,11 @@ def together(begun: Sequence[Messages], none: Messages) -> Messages:
     )
 
 
-def mixed(this: Round, done: Sequence[Flight], updates: Mapping[int, Update]) -> dict[int, Update]:
+def mixed(ctx: RoundContext, done: Sequence[InFlight], updates: Mapping[int, Update]) -> dict[int, Update]:
     """The way from the present model to the one that each stale update leads to: w_k + Δ_k − w."""
-    found, present = {}, this.server.weights.vector.numpy()
+    found, present = {}, ctx.server.weights.vector.numpy()
     for one in done:
         client = one.order.client
-        if client in updates and one.order.round < this.number:
+        if client in updates and one.order.round < ctx.number:
             found[client] = Update.whole(updates[client].dense() + (one.model.vector.numpy() - present))
     return found

@@ -91,8 +91,10 @@ def sums(method: Method) -> bool:
     """Whether nothing but the sum of the noisy updates decides what becomes of a round: then the noise of the whole
     cohort hides each client. A coder works on each update by itself, as do a robust aggregate and a screen; what they
     leave is a function of the single noisy updates, of which each has but its own noise."""
-    plain = {"compress": "none", "values": "float32", "aggregate": "mean"}
-    return all(kind_of(getattr(method, role)) == kind for role, kind in plain.items()) and method.screen.bound == 0
+    plain = {"compress": "none", "quantize": "float32", "aggregate": "mean"}
+    return (
+        all(kind_of(getattr(method, role)) == kind for role, kind in plain.items()) and method.outlier_filter.bound == 0
+    )
 
 
 def epsilon(multiplier: float, users: int, drawn: int, rounds: int, delta: float) -> float:

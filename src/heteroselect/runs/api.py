@@ -24,8 +24,8 @@ from heteroselect.runs.folder import (
     FINGERPRINT,
     FLOWER,
     RunFolder,
+    as_user_error,
     finished,
-    for_people,
     read_name,
     read_version,
 )
@@ -186,7 +186,7 @@ def _extend(
     """Note in its folder that a run goes on for more rounds, and say what that does."""
     *before, change = then.extended
     then = replace(then, extended=(*before, {**change, "after": after}))
-    with for_people(path):
+    with as_user_error(path):
         write_whole(path / CONFIG, to_toml(experiment.config).encode())  # killed here, the same command does it again
         then.write(path)
     schedules, old, new = horizon(experiment.method), change["from"], change["to"]

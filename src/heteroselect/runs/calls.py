@@ -70,7 +70,7 @@ def run(
         threads     clients that train at once; the result does not depend on it
         device      "cpu" or "cuda"
 
-    >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.train.steps": 5})
+    >>> result = run("mnist", rounds=2, settings={"clients": 20, "selected": 4, "method.solver.steps": 5})
     >>> result.rounds_run, len(result.rounds)
     (2, 2)
 
@@ -125,7 +125,7 @@ def resume(
     the whole of a run that goes on. A run that has come to its end is read from its folder.
 
     >>> import tempfile
-    >>> small = {"clients": 20, "selected": 4, "method.train.steps": 5}
+    >>> small = {"clients": 20, "selected": 4, "method.solver.steps": 5}
     >>> with tempfile.TemporaryDirectory() as place:
     ...     first = run("mnist", rounds=2, settings=small, out=f"{place}/mine")
     ...     again = resume(f"{place}/mine")
@@ -151,7 +151,7 @@ def read(folder: str | Path) -> Result:
     """A run that has ended, from its folder; nothing is run and nothing is changed.
 
     >>> import tempfile
-    >>> small = {"clients": 20, "selected": 4, "method.train.steps": 5}
+    >>> small = {"clients": 20, "selected": 4, "method.solver.steps": 5}
     >>> with tempfile.TemporaryDirectory() as place:
     ...     first = run("mnist", rounds=2, settings=small, out=f"{place}/mine")
     ...     again = read(f"{place}/mine")

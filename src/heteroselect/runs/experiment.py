@@ -134,7 +134,7 @@ def prepare(
             flat.layout.size,
             streams,
             world,
-            step_flops=partial(_step_flops, flat, federation, task, method.train.batch),
+            step_flops=partial(_step_flops, flat, federation, task, method.solver.batch),
             labels=partial(most_frequent, federation),
         ),
         streams=streams,
@@ -322,7 +322,7 @@ def environment_of(
     world = world or world_of(config, streams, step_flops=step_flops, labels=labels)
     world = with_availability(world, settings.availability, config.clients, streams)
     bandwidth, step_seconds = typical(world, config.clients, streams)
-    steps = method.passes * method.train.steps
+    steps = method.passes * method.solver.steps
     budget = settings.budget_seconds or time_budget(method.allocate.average, size, bandwidth, steps, step_seconds)
     return Environment(
         world=world,

@@ -45,7 +45,7 @@ class RunFolder:
         """Nothing is ever overwritten."""
         taken = [name for name in (CONFIG, ROUNDS, SUMMARY, MODEL) if (path / name).exists()]
         if not taken:
-            with for_people(path):
+            with as_user_error(path):
                 there = sorted(path.iterdir()) if path.exists() else []
             # (a run that was killed while it wrote its settings has left a part of them, and nothing else)
             left = [one for one in there if not one.name.endswith(".partial") and one.name != FINGERPRINT]
@@ -62,7 +62,7 @@ class RunFolder:
     @staticmethod
     def create(path: Path, config: str, fingerprint: "Fingerprint | None" = None) -> "RunFolder":
         RunFolder.refuse_taken(path)
-        with for_people(path):
+        with as_user_error(path):
             path.mkdir(parents=True, exist_ok=True)
             folder = RunFolder(path, fingerprint)
             if fingerprint is not None:  # first: settings without it are of a run that was begun before there were any
@@ -74,7 +74,7 @@ class RunFolder:
     @staticmethod
     def reopen(path: Path, rounds: int, fingerprint: "Fingerprint | None" = None) -> "RunFolder":
         """Go on after `rounds` rounds: what was written of later ones is cut."""
-        with for_people(path):
+        with as_user_error(path):
             kept = b"".join(islice(_lines(path), rounds))
             folder = RunFolder(path, fingerprint)
             folder._digest.update(kept)
@@ -84,7 +84,7 @@ class RunFolder:
 
     def add_round(self, line: dict[str, Any]) -> None:
         assert self._rounds is not None
-        with for_people(self.path):
+        with as_user_error(self.path):
             text = json.dumps(line, allow_nan=False) + "\n"
             self._rounds.write(text)
             self._rounds.flush()
@@ -93,11 +93,11 @@ class RunFolder:
     def sync(self) -> None:
         """The rounds so far are on the disk when this returns."""
         assert self._rounds is not None
-        with for_people(self.path):
+        with as_user_error(self.path):
             os.fsync(self._rounds.fileno())
 
     def finish(self, summary: dict[str, Any], model: bytes) -> None:
-        with for_people(self.path):
+        with as_user_error(self.path):
             self.write(MODEL, model)
             self.write(SUMMARY, (json.dumps(summary, indent=2, allow_nan=False) + "\n").encode())
         self.close()
@@ -132,7 +132,7 @@ def _opened(path: Path, how: int) -> TextIO:
 
 def numbered(parent: Path, label: str) -> Path:
     """A folder of its own under `parent`, made at once so that two runs never share one."""
-    with for_people(parent):
+    with as_user_error(parent):
         parent.mkdir(parents=True, exist_ok=True)
         taken = [int(found[1]) for p in parent.iterdir() if (found := re.match(r"(\d+)", p.name))]
         number = max(taken, default=0) + 1
@@ -277,7 +277,7 @@ def read_model(path: Path, summary: Mapping[str, Any]) -> bytes:
 
 
 @contextlib.contextmanager
-def for_people(path: Path) -> Iterator[None]:
+def as_user_error(path: Path) -> Iterator[None]:
     """What the disk refuses, in one sentence."""
     try:
         yield

@@ -30,7 +30,7 @@ from heteroselect.round.shown import shown
 from heteroselect.round.step import play_step
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
-from heteroselect.runs.folder import RunFolder, for_people
+from heteroselect.runs.folder import RunFolder, as_user_error
 from heteroselect.runs.progress import STORE, Pace, Progress
 from heteroselect.runs.provenance import environment
 from heteroselect.runs.result import Interrupted, Line, Result
@@ -129,7 +129,7 @@ class Saver:
         if self.folder and self.checkpoints and self.changed:
             self.progress.seconds = self.seconds
             self.folder.sync()
-            with for_people(self.folder.path):
+            with as_user_error(self.folder.path):
                 self.progress.save(self.checkpoints, self.changed, self.folder)
             self.changed.clear()
             self.pace.done()
@@ -147,7 +147,7 @@ def _rounds(
     for t in range(len(lines) + 1, config.last_round + 1):
         if _reached(lines, experiment):
             break
-        play_next = play_step if experiment.method.wait.size else play_round
+        play_next = play_step if experiment.method.async_mode.size else play_round
         played = play_next(
             Moment(t, config.rounds),
             progress.server,
@@ -164,8 +164,8 @@ def _rounds(
             record = replace(record, accuracy=engine.evaluator.value(outputs))
             by_class = class_accuracies(outputs, experiment.federation.test.y, experiment.federation.classes)
         line = _line(record, played.server.now) | {"class_accuracy": by_class}
-        with undivided():
-            engine.clients.settle(played.used)
+        with defer_signals():
+            engine.clients.acknowledge(played.used)
             progress.uploads.update(played.received)
             progress.server = played.server
             saver.changed.update(played.used)
@@ -179,7 +179,7 @@ def _rounds(
 
 
 @contextmanager
-def undivided() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Signals to end wait until the end of the block: server, clients and log change together or not at all."""
     caught: list[tuple[int, FrameType | None]] = []
     before: dict[int, Any] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from heteroselect.data.hub import HUB
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.fingerprint import FILES, Fingerprint
-from heteroselect.runs.folder import FINGERPRINT, for_people
+from heteroselect.runs.folder import FINGERPRINT, as_user_error
 from heteroselect.runs.place import locked
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten
@@ -51,7 +51,7 @@ def elsewhere(folder: str, fingerprint: Fingerprint | None) -> Iterator[Path | N
         raise HeteroSelectError(f"{CHECKPOINT_DIR}: the run has no {FINGERPRINT}; allowed is its own folder.")
     *_, first = fingerprint.stages()
     place = Path(folder).expanduser().absolute() / first.sha256[:32]
-    with for_people(place):
+    with as_user_error(place):
         place.mkdir(parents=True, exist_ok=True)
     if place.is_symlink():
         raise HeteroSelectError(f"{CHECKPOINT_DIR}: {place} is a link; allowed is a folder.")

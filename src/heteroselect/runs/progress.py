@@ -13,10 +13,10 @@ import torch
 
 from heteroselect.core.flat import Weights
 from heteroselect.core.messages import Order
-from heteroselect.core.state import Kept, by_role, flat
+from heteroselect.core.state import PartState, by_role, flat
 from heteroselect.errors import HeteroSelectError
 from heteroselect.parts.compress import Update
-from heteroselect.round.server import Flight, Server
+from heteroselect.round.server import InFlight, Server
 from heteroselect.runs.checked import is_line
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
@@ -35,7 +35,7 @@ class Progress:
     """The server, what clients keep, the rounds so far, and the wall time they took."""
 
     server: Server
-    kept: MutableMapping[int, Kept]
+    kept: MutableMapping[int, PartState]
     uploads: MutableMapping[int, Update]
     """What the server remembers of each client's last upload; the server's population reads it."""
     cells: int
@@ -107,7 +107,7 @@ class Progress:
         return {**self.kept.get(client, {}), **{_UPLOAD + name: array for name, array in upload.items()}}
 
 
-def _kept(experiment: Experiment, folder: Path | None) -> MutableMapping[int, Kept]:
+def _kept(experiment: Experiment, folder: Path | None) -> MutableMapping[int, PartState]:
     if experiment.config.simulate.store == "memory":
         return {}
     if folder is None:
@@ -194,7 +194,7 @@ def restored(server: Server, arrays: Arrays, round: int) -> Server:
     return Server(weights, population, by_role(group("state.")), round, float(arrays["now"]), flights)
 
 
-def flight_arrays(flights: Sequence[Flight]) -> Arrays:
+def flight_arrays(flights: Sequence[InFlight]) -> Arrays:
     """Those at work as named arrays: one column per number, and every model that one of them started from once. Their
     uploads are not among them: they follow from order, model and what the client keeps."""
     if not flights:
@@ -209,7 +209,7 @@ def flight_arrays(flights: Sequence[Flight]) -> Arrays:
     return arrays
 
 
-def flights_of(arrays: Arrays, like: Weights) -> tuple[Flight, ...]:
+def flights_of(arrays: Arrays, like: Weights) -> tuple[InFlight, ...]:
     """The other way round; their clients have yet to train again."""
     found, models = [], dict[int, Weights]()
     for place in range(len(arrays.get("client", ()))):
@@ -218,7 +218,7 @@ def flights_of(arrays: Arrays, like: Weights) -> tuple[Flight, ...]:
             buffers = {name: torch.from_numpy(arrays[f"buffer.{order.round}.{name}"]) for name in like.buffers}
             models[order.round] = Weights(torch.from_numpy(arrays[f"model.{order.round}"]), buffers)
         own = {name: arrays[name][place].item() for name in _OWN}
-        found.append(Flight(order, models[order.round], **own, fate=_FATES[int(arrays["fate"][place])]))
+        found.append(InFlight(order, models[order.round], **own, fate=_FATES[int(arrays["fate"][place])]))
     return tuple(found)
 
 

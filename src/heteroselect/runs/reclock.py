@@ -71,7 +71,7 @@ def depends(method: Mapping[str, Any]) -> tuple[str, ...]:
         kind = KINDS[role].get(table["kind"])
         needs: Any = getattr(kind, "needs", frozenset())
         by_links = kind is None or (isinstance(needs, frozenset) and "links" in needs)
-        of_time = {"allocate": "ceiling", "rate": "horizon"}.get(role, "")  # in bits that are charged, in seconds
+        of_time = {"allocate": "ceiling", "lr": "horizon"}.get(role, "")  # in bits that are charged, in seconds
         if by_links or table.get(of_time, "none") != "none" or (role, table["kind"]) in _BY_LINKS:
             found.append(f"{role} {table['kind']}")
     return tuple(found)
@@ -118,7 +118,7 @@ def rewrite(path: Path, out: Path, charge: str) -> None:
 
 
 # allocators are always given the links, and who is done first hangs on them
-_BY_LINKS = {("allocate", "flexcom"), ("allocate", "fedcg"), ("wait", "buffer")}
+_BY_LINKS = {("allocate", "flexcom"), ("allocate", "fedcg"), ("async_mode", "buffer")}
 
 
 def _seconds(lines: Sequence[Line], charge: str) -> float:

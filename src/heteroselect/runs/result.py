@@ -22,7 +22,7 @@ class Result:
     In a notebook it shows itself as a table and a curve. The figures of `summary` are fields, too:
 
     >>> import heteroselect
-    >>> small = {"clients": 20, "selected": 4, "method.train.steps": 5}
+    >>> small = {"clients": 20, "selected": 4, "method.solver.steps": 5}
     >>> result = heteroselect.run("mnist", rounds=2, settings=small)
     >>> result.method, result.rounds_run, result.final_accuracy == result.summary["final_accuracy"]
     ('heteroselect', 2, True)

@@ -13,31 +13,31 @@ from pathlib import Path
 
 import numpy as np
 
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.files import sweep
 from heteroselect.parts.compress import Update
 from heteroselect.parts.kinds import KINDS
-from heteroselect.runs.folder import for_people
+from heteroselect.runs.folder import as_user_error
 
 _OURS = re.compile(rf"([0-9]+-({'|'.join(KINDS)})\..+|uploads/[0-9]+-(positions|values)(\.partial)?)\.npy")
 """The names of all files of a run's store: what a part keeps at a client, by its role, and a client's last upload."""
 
 
-class DiskStore(MutableMapping[int, Kept]):
+class DiskStore(MutableMapping[int, PartState]):
     """One file an array. The last `active` clients stored or asked for are in memory as they are."""
 
     def __init__(self, folder: Path, active: int = 16) -> None:
         self.folder, self.active = folder, active
-        with for_people(folder):
+        with as_user_error(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._names: dict[int, list[str]] = {}
-        self._recent: OrderedDict[int, Kept] = OrderedDict()
+        self._recent: OrderedDict[int, PartState] = OrderedDict()
         self._lock = threading.Lock()  # workers read while others read
 
-    def __setitem__(self, client: int, kept: Kept) -> None:
+    def __setitem__(self, client: int, kept: PartState) -> None:
         for name, array in kept.items():
             file, partial = self._file(client, name), self._file(client, f"{name}.partial")
-            with for_people(self.folder):
+            with as_user_error(self.folder):
                 partial.unlink(missing_ok=True)
                 with partial.open("xb") as out:
                     np.save(out, array, allow_pickle=False)
@@ -46,13 +46,13 @@ class DiskStore(MutableMapping[int, Kept]):
             self._names[client] = list(kept)
             self._remember(client, kept)
 
-    def __getitem__(self, client: int) -> Kept:
+    def __getitem__(self, client: int) -> PartState:
         with self._lock:
             if client in self._recent:
                 self._recent.move_to_end(client)
                 return self._recent[client]
             names = self._names[client]
-        kept: Kept = {name: np.load(self._file(client, name), mmap_mode="r", allow_pickle=False) for name in names}
+        kept: PartState = {name: np.load(self._file(client, name), mmap_mode="r", allow_pickle=False) for name in names}
         return kept
 
     def __delitem__(self, client: int) -> None:
@@ -67,7 +67,7 @@ class DiskStore(MutableMapping[int, Kept]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def _remember(self, client: int, kept: Kept) -> None:
+    def _remember(self, client: int, kept: PartState) -> None:
         self._recent[client] = kept
         self._recent.move_to_end(client)
         while len(self._recent) > self.active:
@@ -85,7 +85,7 @@ def clear(folder: Path) -> None:
 class Uploads(MutableMapping[int, Update]):
     """The last uploads, in a store of arrays."""
 
-    def __init__(self, store: MutableMapping[int, Kept], size: int) -> None:
+    def __init__(self, store: MutableMapping[int, PartState], size: int) -> None:
         self.store, self.size = store, size
 
     def __setitem__(self, client: int, update: Update) -> None:

@@ -46,7 +46,7 @@ def test_other_settings_are_another_group_named_after_them(make_run, tmp_path):
 def test_a_part_of_another_kind_is_named_and_not_each_of_its_settings(make_run, tmp_path):
     uniform, oort = {"kind": "uniform"}, {"kind": "oort", "tired": 10, "penalty": 2.0}
     for name, select in (("a", uniform), ("b", oort), ("c", oort | {"tired": 3})):
-        make_run(name, settings={"method": {"name": "ours", "select": select, "train": {"kind": "sgd", "steps": 50}}})
+        make_run(name, settings={"method": {"name": "ours", "select": select, "solver": {"kind": "sgd", "steps": 50}}})
     assert [group.label for group in compare([tmp_path]).groups] == [
         "ours (select.kind=uniform)",
         "ours (select.kind=oort, select.tired=10)",
@@ -55,8 +55,8 @@ def test_a_part_of_another_kind_is_named_and_not_each_of_its_settings(make_run, 
 
 
 def test_runs_of_the_first_format_stand_beside_those_of_today(make_run, tmp_path):
-    old = {"method": {"name": "ours", "train": {"rate": 0.05}, "compress": {"kind": "topk"}}}
-    new = {"version": 2, "method": {"name": "ours", "rate": {"kind": "shared", "start": 0.05}}}
+    old = {"method": {"name": "ours", "solver": {"rate": 0.05}, "compress": {"kind": "topk"}}}
+    new = {"version": 2, "method": {"name": "ours", "lr": {"kind": "shared", "start": 0.05}}}
     make_run("a", settings=old)
     make_run("b", settings=new)
     assert [group.label for group in compare([tmp_path]).groups] == ["ours", "ours (version=2)"]

@@ -101,7 +101,7 @@ def test_what_is_kept_is_that_of_the_last_training():
         engine.train(weights, orders(0, 1, steps=3, density=0.5), {})
         for one in (engine, other):
             one.train(weights, orders(0, 1, density=0.5), {})
-            one.settle({0: True, 1: False})
+            one.acknowledge({0: True, 1: False})
     for client in (0, 1):
         assert engine.kept[client].keys() == other.kept[client].keys()
         for name, array in engine.kept[client].items():
@@ -112,14 +112,14 @@ def test_what_clients_keep_lies_where_it_was_put():
     kept = {}
     with simulator(kept=kept) as engine:
         engine.train(FlatModel(nn.Linear(3, 2)).weights(), orders(3, density=0.5), {})
-        engine.settle({3: True})
+        engine.acknowledge({3: True})
     assert kept is engine.kept
-    assert sorted(kept[3]) == ["compress.mask", "memory.residual"]
+    assert sorted(kept[3]) == ["compress.mask", "error_feedback.residual"]
 
 
 def test_held_updates_are_sent_when_asked_and_the_others_dropped():
     method = methods.get("optimal-client-sampling")
-    method = replace(method, train=replace(method.train, steps=5, batch=4))
+    method = replace(method, solver=replace(method.solver, steps=5, batch=4))
     weights = FlatModel(nn.Linear(3, 2)).weights()
     with simulator(method=method) as engine:
         at_once = {upload.client: upload for upload in engine.train(weights, orders(0, 2, 4, steps=5), {})}

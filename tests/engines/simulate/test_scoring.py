@@ -113,7 +113,7 @@ def test_a_model_that_minds_the_size_of_a_batch_is_asked_one_by_one(module):
 
 @pytest.mark.slow
 def test_a_run_has_the_same_bits_with_scoring_batched_or_not(monkeypatch):
-    settings = {"clients": 23, "selected": 4, "rounds": 3, "method.train.steps": 3}
+    settings = {"clients": 23, "selected": 4, "rounds": 3, "method.solver.steps": 3}
     batched = heteroselect.run("mnist", settings=settings)
     monkeypatch.setattr(Scoring, "split", lambda self, asked: [[question] for question in asked])
     singly = heteroselect.run("mnist", settings=settings)

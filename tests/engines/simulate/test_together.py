@@ -15,7 +15,7 @@ from heteroselect.engines.simulate.together import Together, add_within_products
 
 pytestmark = pytest.mark.slow  # pairs of whole runs
 
-CONFIG = {"clients": 9, "selected": 5, "rounds": 3, "method": {"train": {"steps": 7, "batch": 8}}}
+CONFIG = {"clients": 9, "selected": 5, "rounds": 3, "method": {"solver": {"steps": 7, "batch": 8}}}
 
 
 def points(width=12):
@@ -58,7 +58,7 @@ def both(monkeypatch, **arguments):
 def test_the_bits_are_those_of_training_one_by_one(monkeypatch, trained_together, model, rule, width, batch, selected):
     """Whether rows and single models agree is a matter of the processor's kernels, which go by where numbers lie in
     memory; where they do not agree, the matrix must not be used."""
-    changes = {"method.rate.kind": rule, "method.train.batch": batch, "selected": selected}
+    changes = {"method.lr.kind": rule, "method.solver.batch": batch, "selected": selected}
     factory = None if model is None else lambda: mlp(width)
     matrix, single = both(monkeypatch, model=factory, data=points(width), settings=changes)
     assert trained_together  # tried at least
@@ -71,7 +71,7 @@ def test_the_bits_are_those_of_training_one_by_one(monkeypatch, trained_together
 def test_losses_that_decide_who_is_selected_are_those_of_single_models(monkeypatch, trained_together, method, model):
     """To the bit: oort goes by them, and so does the paper's score where nobody is asked; delta goes by gradients, and
     its losses decide nothing."""
-    changes = {"rounds": 8, "method.train.steps": 10, "method.train.batch": 32}
+    changes = {"rounds": 8, "method.solver.steps": 10, "method.solver.batch": 32}
     changes |= {"method.score.mode": "stale"} if method == "heteroselect" else {}
     changes |= {"method.select.variance": True} if method == "delta" else {}
     arguments = {"method": method, "threads": 2, "settings": {**changes, "clients": 20, "selected": 6}}
@@ -193,7 +193,7 @@ def test_models_that_gain_nothing_or_draw_are_left_alone(trained_together, model
 
 
 def test_a_solver_that_takes_no_rows_trains_one_by_one(trained_together):
-    heteroselect.run(CONFIG, data=points(), settings={"rounds": 1, "method.train.kind": "fedsol"})
+    heteroselect.run(CONFIG, data=points(), settings={"rounds": 1, "method.solver.kind": "fedsol"})
     assert not any(trained_together)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
@@ -28,18 +28,18 @@ def capped(*caps: float) -> Conditions:
     return links(np.array(caps) * 1e6, 15.0, budget=32.0, size=10**6)
 
 
-def here(
+def context(
     conditions: Conditions, moment: Moment = NOW, *, norms: Any = None, sizes: Any = None, **more: Any
-) -> Situation:
+) -> SelectionContext:
     """The clients of these links, and what they reported."""
     clients = len(conditions.up)
     population = Population.new(np.full(clients, 10) if sizes is None else np.array(sizes))
     if norms is not None:
         population = replace(population, reports={"norm": np.array(norms, float)})
-    return Situation(moment, np.arange(clients), population, conditions=conditions, **more)
+    return SelectionContext(moment, np.arange(clients), population, conditions=conditions, **more)
 
 
-def allocate(part: Any, scores: Any, situation: Situation, share: Any = None) -> Allocation:
+def allocate(part: Any, scores: Any, situation: SelectionContext, share: Any = None) -> Allocation:
     """Its answer for all clients of the situation."""
     cohort = Cohort(situation.ids, np.ones(len(situation.ids)), share=None if share is None else np.array(share, float))
     found: Allocation = part.allocate(np.array(scores, float), cohort, situation)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from heteroselect.core.conditions import Coder, position_bits
 from heteroselect.parts.allocate import Deadline
 from heteroselect.parts.compress import Drive, Ternary, TopK
-from parts.allocate.situations import allocate, here, links
+from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 CLIENTS = st.lists(st.tuples(st.floats(0.5, 50), st.floats(0, 20)), min_size=1, max_size=10)
@@ -19,7 +19,7 @@ CLIENTS = st.lists(st.tuples(st.floats(0.5, 50), st.floats(0, 20)), min_size=1, 
 def told(up, computing=0.0, **more):
     """Links in Mb/s and an update of a million bits at density 1."""
     more = {"real_bits": 32, "coder": Drive(), **more}
-    return here(links(1e6 * np.array(up), computing, size=10**6, **more))
+    return context(links(1e6 * np.array(up), computing, size=10**6, **more))
 
 
 def test_after_equal_work_densities_follow_the_links():

@@ -14,7 +14,7 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.part import check, declared
 from heteroselect.parts.allocate import All, ScoreShare, UniformShare, Waterfill, waterfill
 from heteroselect.parts.allocate.density import proportional
-from parts.allocate.situations import allocate, capped, here, links
+from parts.allocate.situations import allocate, capped, context, links
 
 RANDOM = settings(max_examples=50, deadline=None, derandomize=True)
 WARMUP, SECOND, LAST = Moment(1, 100), Moment(2, 100), Moment(100, 100)
@@ -33,14 +33,14 @@ def fillings(draw: st.DrawFn) -> tuple[np.ndarray, float, np.ndarray, float]:
 
 def test_everything_is_sent_at_any_time():
     for moment in (WARMUP, LAST):
-        allocation = allocate(All(), [0.0, 0.5], here(capped(0.1, 0.1), moment))
+        allocation = allocate(All(), [0.0, 0.5], context(capped(0.1, 0.1), moment))
         assert (allocation.theta, allocation.densities.tolist(), allocation.warmup) == (1, [1, 1], False)
     assert All().average == 1
 
 
 def test_the_plain_uniform_share_is_the_same_in_every_round():
     for moment in (WARMUP, SECOND, LAST):
-        allocation = allocate(UniformShare(0.1), [0.0, 0.5], here(capped(0.01, 1), moment))
+        allocation = allocate(UniformShare(0.1), [0.0, 0.5], context(capped(0.01, 1), moment))
         assert (allocation.theta, allocation.densities.tolist(), allocation.warmup) == (0.1, [0.1, 0.1], False)
 
 
@@ -75,8 +75,8 @@ def test_the_ceiling_of_an_average_link_by_hand():
     link = links([3e6], 15.0, budget=16.0, size=10**7)
     assert_allclose(ScoreShare().caps(0.2, link), [48 / 320])
     flat = {"amplitude": 0.0, "warmup_rounds": 0}
-    assert allocate(ScoreShare(**flat), [1], here(link)).densities == pytest.approx([48 / 320])
-    assert allocate(ScoreShare(**flat, ceiling="none"), [1], here(link)).densities == pytest.approx([0.2])
+    assert allocate(ScoreShare(**flat), [1], context(link)).densities == pytest.approx([48 / 320])
+    assert allocate(ScoreShare(**flat, ceiling="none"), [1], context(link)).densities == pytest.approx([0.2])
 
 
 def test_the_strict_ceiling_leaves_time_to_compute_and_room_for_positions():
@@ -203,20 +203,20 @@ def test_waterfill_with_scores_of_very_different_size():
 
 
 def test_waterfill_as_a_part_spends_the_rounds_budget():
-    allocation = allocate(Waterfill(), [0.0, 0.5, 1.0], here(capped(1, 1, 0.3), LAST))
+    allocation = allocate(Waterfill(), [0.0, 0.5, 1.0], context(capped(1, 1, 0.3), LAST))
     assert allocation.theta == pytest.approx(0.12)
     assert allocation.densities.sum() == pytest.approx(3 * 0.12)
 
 
 def test_the_warmup_sends_everything_whatever_the_score_and_the_ceiling():
-    allocation = allocate(ScoreShare(), [0.0, 0.5, 1.0], here(capped(0.1, 0.1, 0.1), WARMUP))
+    allocation = allocate(ScoreShare(), [0.0, 0.5, 1.0], context(capped(0.1, 0.1, 0.1), WARMUP))
     assert allocation.densities.tolist() == [1, 1, 1]
     assert (allocation.theta, allocation.warmup) == (1, True)
 
 
 def test_an_allocated_warmup_goes_through_share_and_ceiling():
     # S̄ = 0.5: wishes 0, 1 and 2, held by the minimum, the ceiling and by everything
-    allocation = allocate(ScoreShare(warmup="allocated"), [0.0, 0.5, 1.0], here(capped(1, 0.6, 3), WARMUP))
+    allocation = allocate(ScoreShare(warmup="allocated"), [0.0, 0.5, 1.0], context(capped(1, 0.6, 3), WARMUP))
     assert_allclose(allocation.densities, [0.005, 0.6, 1])
     assert (allocation.theta, allocation.warmup) == (1, True)
 
@@ -224,19 +224,19 @@ def test_an_allocated_warmup_goes_through_share_and_ceiling():
 def test_a_ramp_goes_through_share_and_ceiling_too():
     # θ_1 = 0.25^{1/2}: wishes 0.25, 0.5 and 0.75
     ramp = ScoreShare(0.25, warmup="ramp")
-    allocation = allocate(ramp, [0.25, 0.5, 0.75], here(capped(1, 0.4, 1), WARMUP))
+    allocation = allocate(ramp, [0.25, 0.5, 0.75], context(capped(1, 0.4, 1), WARMUP))
     assert_allclose(allocation.densities, [0.25, 0.4, 0.75])
     assert (allocation.theta, allocation.warmup) == (0.5, True)
 
 
 @pytest.mark.parametrize("warmup", ["full", "allocated", "ramp"])
 def test_after_the_warmup_its_rule_is_forgotten(warmup):
-    allocation = allocate(ScoreShare(warmup=warmup), [0.25, 0.5, 0.75], here(capped(1, 1, 0.3), SECOND))
+    allocation = allocate(ScoreShare(warmup=warmup), [0.25, 0.5, 0.75], context(capped(1, 1, 0.3), SECOND))
     assert_allclose(allocation.densities, [0.14, 0.28, 0.3])
     assert (allocation.theta, allocation.warmup) == (pytest.approx(0.28), False)
 
 
 def test_without_a_warmup_the_first_round_is_like_any_other():
-    allocation = allocate(ScoreShare(warmup_rounds=0), [0.25, 0.5, 0.75], here(capped(9, 9, 9), WARMUP))
+    allocation = allocate(ScoreShare(warmup_rounds=0), [0.25, 0.5, 0.75], context(capped(9, 9, 9), WARMUP))
     assert_allclose(allocation.densities, [0.14, 0.28, 0.42])
     assert not allocation.warmup

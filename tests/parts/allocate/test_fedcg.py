@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from heteroselect.parts.allocate.fedcg import FedCG, shortest
-from parts.allocate.situations import allocate, here, links
+from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=100, deadline=None, derandomize=True)
 # weights far below the solver's own tolerance would compare that
@@ -84,17 +84,17 @@ def test_nothing_may_be_lost_and_everything_may():
 
 def test_the_allocator_keeps_the_average_whoever_stands_for_whom():
     # (θ₁ + θ₂)/2 = 0.5 at t = θ₁ = θ₂/4
-    situation = here(links([32, 128]), norms=[2.0, math.nan])
+    situation = context(links([32, 128]), norms=[2.0, math.nan])
     for share in ([0.5, 0.5], [0.99, 0.01]):
         allocation = allocate(FedCG(average=0.5), np.zeros(2), situation, share=share)
         assert_allclose(allocation.densities, [0.2, 0.8])
         assert allocation.theta == pytest.approx(0.5)
-    assert_allclose(allocate(FedCG(), np.zeros(2), here(links([1, 1]))).densities, 0.2)
+    assert_allclose(allocate(FedCG(), np.zeros(2), context(links([1, 1]))).densities, 0.2)
 
 
 def test_the_other_end_of_the_plans_that_take_as_long_sends_all_it_can():
     # the first needs 10 s for its training: meanwhile the second can send everything
-    situation = here(links([32.0, 32.0], [10.0, 0.0]))
+    situation = context(links([32.0, 32.0], [10.0, 0.0]))
     stated, largest = (allocate(FedCG(0.2, plan=plan), np.zeros(2), situation) for plan in ("stated", "largest"))
     assert stated.densities.mean() == pytest.approx(0.2)
     assert largest.densities[1] == 1

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from heteroselect.parts.allocate.flexcom import FlexCom, cheapest, known
-from parts.allocate.situations import allocate, here, links
+from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 POSITIVE = st.floats(0.05, 20)
@@ -18,7 +18,7 @@ POSITIVE = st.floats(0.05, 20)
 
 def sending(seconds, computing=0.0, **more):
     """Clients whose whole update takes so many seconds: 32 bits."""
-    return here(links(32 / np.array(seconds, float), computing), **more)
+    return context(links(32 / np.array(seconds, float), computing), **more)
 
 
 def total(theta, costs, needs, fixed, base):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.cohort import Outcome
 from heteroselect.core.moment import Moment
 from heteroselect.parts.allocate.optrate import OptRate, continued, importance, level_out
-from parts.allocate.situations import allocate, here, links
+from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=50, deadline=None, derandomize=True)
 
@@ -70,7 +70,7 @@ def test_a_constant_length_gives_a_constant_rate():
 
 
 def test_the_same_for_all_clients():
-    allocation = allocate(OptRate(average=0.3), [0.1, 0.9, 0.5], here(links([1e6] * 3), Moment(1, 20)))
+    allocation = allocate(OptRate(average=0.3), [0.1, 0.9, 0.5], context(links([1e6] * 3), Moment(1, 20)))
     assert_allclose(allocation.densities, 0.3)
     assert allocation.theta == pytest.approx(0.3)
     assert not allocation.warmup

@@ -15,7 +15,7 @@ from heteroselect.parts.allocate import Price
 from heteroselect.parts.allocate.price import priced
 from heteroselect.parts.compress import Drive, Ternary
 from heteroselect.round.method import Method
-from parts.allocate.situations import allocate, here, links
+from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 CLIENTS = st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 10), st.floats(0.01, 1)), min_size=2, max_size=8)
@@ -132,7 +132,7 @@ def test_a_general_solver_finds_nothing_better(seed):
 def test_a_price_is_one_of_real_megabytes():
     # 8 million coordinates of a bit are 1 MB; alone a price of π/0.08 per MB holds each at 0.2
     conditions = links([1e9, 4e9], 1.0, size=8 * 10**6, real_bits=32, coder=Drive())
-    found = allocate(Price(0.0, math.pi / 0.08), [0, 0], here(conditions))
+    found = allocate(Price(0.0, math.pi / 0.08), [0, 0], context(conditions))
     assert_allclose(found.densities, [0.2, 0.2], rtol=1e-6)
     assert found.theta == pytest.approx(0.2)
 
@@ -145,7 +145,7 @@ def test_a_price_is_one_of_the_seconds_that_are_ordered(size, real_bits, seconds
     # π/2·(1/x² + 4/(1 + x)²) = λ + 5μ/4: at x = ¼ the left is 9.28π. With μ = 4π bytes alone would allow √⅛ = 0.354
     conditions = links([8e6, 2e6], [0.5, 1.0], size=size, real_bits=real_bits, coder=Drive())
     conditions = replace(conditions, passes=3.0, own_passes=np.array([4.0, 1.0]))
-    found = allocate(Price(seconds * math.pi, megabytes * math.pi), [0, 0], here(conditions))
+    found = allocate(Price(seconds * math.pi, megabytes * math.pi), [0, 0], context(conditions))
     assert_allclose(found.densities, [0.25, 0.3125], rtol=1e-6)
     assert found.theta == pytest.approx(0.28125)
 
@@ -156,4 +156,4 @@ def test_a_compressor_without_a_variance_is_refused():
     ):
         Method("mine", allocate=Price())
     with pytest.raises(ValueError, match="given none"):
-        allocate(Price(), [0, 0], here(links([1e6, 1e6])))
+        allocate(Price(), [0, 0], context(links([1e6, 1e6])))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from compressing import array, unlooked
 from heteroselect.core.flat import FlatModel, Layout, Span
 from heteroselect.core.part import SettingError
-from heteroselect.parts.compress import Curvature, Scene, TopK
+from heteroselect.parts.compress import CompressContext, Curvature, TopK
 from heteroselect.parts.compress.curvature import hutchinson, mask_density, sample_layers
 from heteroselect.parts.compress.topk import top_positions
 
@@ -60,9 +60,9 @@ def layout(*sizes: int) -> Layout:
     return Layout(edges[-1], spans, spans)
 
 
-def scene(a: Tensor, *sizes: int, seed: int = 0) -> Scene:
+def scene(a: Tensor, *sizes: int, seed: int = 0) -> CompressContext:
     model = FlatModel(Layers(*sizes))
-    return Scene(
+    return CompressContext(
         model=model,
         loss=lambda: model.module(a),
         proximal=0.0,
@@ -262,12 +262,12 @@ def test_curvature_below_the_floor_counts_as_the_floor() -> None:
 def test_curvature_ranking_is_not_a_contraction() -> None:
     """v = (1, .1), H = (100, .01): one coordinate kept is .1, an error of 1 > (1 − ½)·1.01."""
     v = array(1, 0.1)
-    here = scene(torch.tensor([100.0, 0.01]).diag(), 2)
-    update = Curvature(layers=1).compress(v, 0.5, here)[0]
+    context = scene(torch.tensor([100.0, 0.01]).diag(), 2)
+    update = Curvature(layers=1).compress(v, 0.5, context)[0]
     assert update.positions.tolist() == [1]
     left = float(((v - update.dense()) ** 2).sum())
     assert left == 1 > 0.5 * float((v**2).sum())
-    assert TopK().compress(v, 0.5, here)[0].positions.tolist() == [0]
+    assert TopK().compress(v, 0.5, context)[0].positions.tolist() == [0]
 
 
 def test_median_damping_takes_the_edge_off() -> None:
@@ -320,9 +320,9 @@ def test_within_layer_ranking_keeps_every_quota() -> None:
     ids=["plain", "all kept", "warm-up"],
 )
 def test_nothing_is_probed_where_magnitude_decides(part: Curvature | TopK, density: float, warmup: bool) -> None:
-    here = dataclasses.replace(scene(torch.eye(4), 2, 2), loss=unlooked, warmup=warmup)
+    context = dataclasses.replace(scene(torch.eye(4), 2, 2), loss=unlooked, warmup=warmup)
     v = array(1, -4, 2, 3)
-    update = part.compress(v, density, here)[0]
+    update = part.compress(v, density, context)[0]
     assert update.positions.tolist() == top_positions(np.abs(v), round(4 * density)).tolist()
 
 
@@ -336,22 +336,22 @@ def test_compress_keeps_kappa(rounding: str, kept: int) -> None:
 
 @pytest.mark.parametrize(("density", "warmup"), [(0.5, False), (0.5, True), (1.0, False)])
 def test_the_mask_is_kept_whatever_decided(density: float, warmup: bool) -> None:
-    here = dataclasses.replace(scene(torch.eye(6), 2, 4), warmup=warmup)
-    update, state = Curvature().compress(array(1, -4, 2, 3, 0.5, 0), density, here)
+    context = dataclasses.replace(scene(torch.eye(6), 2, 4), warmup=warmup)
+    update, state = Curvature().compress(array(1, -4, 2, 3, 0.5, 0), density, context)
     assert list(state) == ["mask"]
-    assert state["mask"].tolist() == mask_density(here.model.layout, update.positions).tolist()
+    assert state["mask"].tolist() == mask_density(context.model.layout, update.positions).tolist()
 
 
 def test_a_model_without_second_derivatives_is_sent_to_topk() -> None:
     model = FlatModel(nn.EmbeddingBag(1, 2, mode="max"))
-    here = dataclasses.replace(scene(torch.eye(2), 2), model=model)
+    context = dataclasses.replace(scene(torch.eye(2), 2), model=model)
     losses = {
         "not implemented": lambda: model.module(torch.tensor([[0]])).pow(2).sum(),
         "not finite": lambda: model.views[0].sum() ** 2 * torch.inf,
     }
     for why, loss in losses.items():
         with pytest.raises(SettingError, match=rf"^layers: .*second derivatives.*{why}.*kind topk"):
-            Curvature().compress(array(1, 2), 0.5, dataclasses.replace(here, loss=loss))
+            Curvature().compress(array(1, 2), 0.5, dataclasses.replace(context, loss=loss))
 
 
 def test_compress_probes_only_the_layers_drawn() -> None:
@@ -359,8 +359,8 @@ def test_compress_probes_only_the_layers_drawn() -> None:
     v = np.ones(9, np.float32)
     seen = set()
     for seed in range(20):
-        here = scene(torch.full((9,), 1e4).diag(), 3, 3, 3, seed=seed)
-        kept = Curvature(layers=1).compress(v, 6 / 9, here)[0].positions
+        context = scene(torch.full((9,), 1e4).diag(), 3, 3, 3, seed=seed)
+        kept = Curvature(layers=1).compress(v, 6 / 9, context)[0].positions
         dropped = set(range(9)) - set(kept.tolist())
         assert dropped in ({0, 1, 2}, {3, 4, 5}, {6, 7, 8})
         seen |= dropped
@@ -370,18 +370,18 @@ def test_compress_probes_only_the_layers_drawn() -> None:
 @pytest.mark.parametrize("layer", [0, 1, 2])
 def test_compress_follows_the_mask_of_last_time(layer: int) -> None:
     v = np.ones(9, np.float32)
-    here = dataclasses.replace(scene(torch.full((9,), 1e4).diag(), 3, 3, 3), state={"mask": np.eye(3)[layer]})
-    kept = Curvature(layers=1, exploration=0.0).compress(v, 6 / 9, here)[0].positions
+    context = dataclasses.replace(scene(torch.full((9,), 1e4).diag(), 3, 3, 3), state={"mask": np.eye(3)[layer]})
+    kept = Curvature(layers=1, exploration=0.0).compress(v, 6 / 9, context)[0].positions
     assert kept.tolist() == [i for i in range(9) if i // 3 != layer]
 
 
 def test_compress_hands_probes_scope_and_proximal_term_to_the_probe() -> None:
     a = torch.tensor([[3.0, 1.0], [1.0, 5.0]])
-    here = dataclasses.replace(scene(a, 1, 1), proximal=0.5)
-    first = here.model.layout.layers[:1]
+    context = dataclasses.replace(scene(a, 1, 1), proximal=0.5)
+    first = context.model.layout.layers[:1]
 
     def probed(part: Curvature) -> dict[Span, np.ndarray]:
-        return part.curvature(here.model, here.loss(), first, here.proximal, here.generator)
+        return part.curvature(context.model, context.loss(), first, context.proximal, context.generator)
 
     exact = probed(Curvature(scope="layers"))
     assert [values.tolist() for values in exact.values()] == [[3.5]]

@@ -30,7 +30,7 @@ def norm_after(memory: Any, steps: int, server: Any = ServerSGD()) -> float:
         for client, gradient in enumerate(gradients(x)):
             v, offered = memory.offer((-STEP * gradient).astype(np.float32), kept[client])
             sent = Update.keep(v, top_positions(np.abs(v), 1))
-            kept[client] = memory.settle(offered, sent, 1.0)
+            kept[client] = memory.update_state(offered, sent, 1.0)
             sent.add_to(total, 1 / 3)
         state, step = server.step(state, total)
         x = x + step

@@ -15,7 +15,7 @@ from heteroselect.core.messages import Upload
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.streams import Streams
-from heteroselect.core.trail import Trail
+from heteroselect.core.trail import DownlinkHistory
 from heteroselect.core.update import Update
 from heteroselect.parts.aggregate import ByData
 from heteroselect.parts.compress import CodedSteps
@@ -60,8 +60,8 @@ class InTurn:
 
     cohorts: tuple[tuple[int, ...], ...] = ()
 
-    def select(self, scores, here):
-        return here.cohort(np.array(self.cohorts[here.moment.round - 1]))
+    def select(self, scores, context):
+        return context.cohort(np.array(self.cohorts[context.moment.round - 1]))
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,16 @@ class Asks:
     augmented: ClassVar[bool] = False
     who: int = 0
 
-    def asks(self, here):
-        return np.array([self.who]) if here.moment.round == 4 else here.ids[:0]
+    def asks(self, context):
+        return np.array([self.who]) if context.moment.round == 4 else context.ids[:0]
 
-    def score(self, here):
-        return Scores(here.ids, np.ones(len(here.ids)), {})
+    def score(self, context):
+        return Scores(context.ids, np.ones(len(context.ids)), {})
 
 
 def play(cohorts, *, silent=(), buffers=None, **parts):
     """The rounds and the engine."""
-    usual = {"select": InTurn(cohorts), "weigh": ByData(), "down": CodedSteps("topk", 1 / SIZE)}
+    usual = {"select": InTurn(cohorts), "weigh": ByData(), "downlink": CodedSteps("topk", 1 / SIZE)}
     method, engine = Method("mine", **(usual | parts)), Script(silent)
     server = Server(Weights(torch.zeros(SIZE), buffers or {}), Population.new(np.full(3, 320)))
     environment, rounds = Environment(DrawnWorld(), 15.0), []
@@ -106,8 +106,8 @@ def test_three_clients_over_five_rounds_by_hand():
     rounds, engine = play(COHORTS)
     last = length(4) + length(3, 4) + length(1, 2, 3, 4)
     assert [one.record.bytes.down for one in rounds] == [0, 2 * length(1), 2 * length(2), length(3), last]
-    assert rounds[-1].server.of("down")["lengths"].tolist() == [length(t) for t in range(1, 6)]
-    assert rounds[-1].server.of("down")["has"].tolist() == [4, 4, 4]
+    assert rounds[-1].server.of("downlink")["lengths"].tolist() == [length(t) for t in range(1, 6)]
+    assert rounds[-1].server.of("downlink")["has"].tolist() == [4, 4, 4]
     # one coordinate per round, none of which is lost: the model is what a model that goes down whole would be
     assert rounds[-1].server.weights.vector[:7].tolist() == [0, 1, 2, 3, 4, 5, 0]
     assert [weights.vector[1:].sum() for weights in engine.sent] == [0, 1, 3, 6, 10]
@@ -115,8 +115,8 @@ def test_three_clients_over_five_rounds_by_hand():
 
 def test_the_whole_model_is_fetched_where_it_is_smaller():
     """A step has half the values: whoever lacks two fetches the 400 bytes of a model, and so does who lacks more."""
-    rounds, _ = play(COHORTS, down=CodedSteps("topk", 0.5))
-    (one,), (two,), (three,), (four,), (_,) = [line.server.of("down")["lengths"].tolist() for line in rounds]
+    rounds, _ = play(COHORTS, downlink=CodedSteps("topk", 0.5))
+    (one,), (two,), (three,), (four,), (_,) = [line.server.of("downlink")["lengths"].tolist() for line in rounds]
     assert 200 < min(one, two, three, four) < 400, "so that one step is kept at a time"
     assert [line.record.bytes.down for line in rounds] == [0, 2 * one, 2 * two, three, four + 400 + 400]
 
@@ -125,13 +125,13 @@ def test_the_whole_model_is_fetched_where_it_is_smaller():
 def test_every_step_is_coded_with_a_rotation_of_its_own(coder):
     """Errors of the same rotation would add up from round to round instead of cancelling."""
     part = CodedSteps(coder)
-    rounds, _ = play(COHORTS, down=part)
-    payloads = part.trail(rounds[-1].server.of("down"), 5, 3, SIZE).payloads
+    rounds, _ = play(COHORTS, downlink=part)
+    payloads = part.trail(rounds[-1].server.of("downlink"), 5, 3, SIZE).payloads
     assert len({decode(one, SIZE).coded.rotation.seed for one in payloads}) == len(payloads) > 1
 
 
 def test_without_storage_everybody_fetches_the_whole_model():
-    rounds, _ = play(COHORTS, down=CodedSteps("topk", 1 / SIZE, storage=False))
+    rounds, _ = play(COHORTS, downlink=CodedSteps("topk", 1 / SIZE, storage=False))
     assert [one.record.bytes.down for one in rounds] == [1200, 800, 800, 400, 1200]
     assert rounds[-1].server.weights.vector[:6].tolist() == [0, 1, 2, 3, 4, 5]
 
@@ -149,8 +149,8 @@ def test_of_a_client_that_did_not_answer_nobody_knows_whether_it_got_the_model()
     rounds, _ = play(((0, 1), (0, 1), (1,), (0, 1)), silent=(1,))
     lacking = [0, length(1) + length(1), length(1, 2), length(2) + length(1, 2)]
     assert [one.record.bytes.down for one in rounds] == lacking
-    assert rounds[-1].server.of("down")["lengths"].tolist() == [length(1), length(2), 0, length(4)]
-    assert rounds[-1].server.of("down")["has"].tolist() == [3, 0, 0]
+    assert rounds[-1].server.of("downlink")["lengths"].tolist() == [length(1), length(2), 0, length(4)]
+    assert rounds[-1].server.of("downlink")["has"].tolist() == [3, 0, 0]
 
 
 def test_statistics_go_down_beside_the_steps_and_calibrating_clients_fetch_the_new_step():
@@ -168,17 +168,17 @@ def test_statistics_go_down_beside_the_steps_and_calibrating_clients_fetch_the_n
         STATISTICS,
         length(4) + length(2, 3, 4) + 3 * STATISTICS,
     ]
-    assert rounds[-1].server.of("down")["has"].tolist() == [5, 5, 5]
+    assert rounds[-1].server.of("downlink")["has"].tolist() == [5, 5, 5]
     assert rounds[-1].server.weights.trail is None
     assert all(weights.trail is not None for weights in engine.calibrated)
 
 
 def test_what_the_trail_says_of_single_clients():
-    trail = Trail(5, (b"aaa", b"", b"bbbb"), np.array([5, 4, 3, 2, 1, 6]), 7)
+    trail = DownlinkHistory(5, (b"aaa", b"", b"bbbb"), np.array([5, 4, 3, 2, 1, 6]), 7)
     assert [trail.steps(client) for client in range(6)] == [(), (b"bbbb",), (b"", b"bbbb"), None, None, None]
     assert trail.bytes().tolist() == [0, 4, 4, 7, 7, 7]
     assert replace(trail, whole=3).bytes().tolist() == [0, 3, 3, 3, 3, 3], "never more than all parameters"
-    assert Trail(0, (), np.zeros(2, np.int64), 7).bytes().tolist() == [0, 0]
+    assert DownlinkHistory(0, (), np.zeros(2, np.int64), 7).bytes().tolist() == [0, 0]
 
 
 def sent(**changes):
@@ -218,14 +218,14 @@ def test_ledger_and_clock_charge_each_client_for_what_it_fetches():
     assert everything.calibration(turns, STEADY, 0.0) == pytest.approx((0.08 + 0.4 + 0.008) + (0.16 + 0.2 + 0.004))
 
 
-SMALL = {"clients": 6, "selected": 3, "rounds": 5, "method.train.steps": 3, "method.train.batch": 8}
-STEPS = {"method.down.kind": "steps", "simulate.checkpoint_rounds": 1, "world.charge": "everything"}
+SMALL = {"clients": 6, "selected": 3, "rounds": 5, "method.solver.steps": 3, "method.solver.batch": 8}
+STEPS = {"method.downlink.kind": "steps", "simulate.checkpoint_rounds": 1, "world.charge": "everything"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("coder", ["stc", "drive", "ternary"])
 def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path, coder):
-    settings = {**SMALL, **STEPS, "method.down.coder": coder, "method.average.kind": "tail"}
+    settings = {**SMALL, **STEPS, "method.downlink.coder": coder, "method.model_average.kind": "tail"}
     whole = heteroselect.run("mnist", settings=settings)
 
     def stop(line):
@@ -241,7 +241,7 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path, coder):
 
 @pytest.mark.slow
 def test_it_learns_as_well_as_with_the_whole_model_and_fetches_less():
-    settings = {"rounds": 20, "method.train.steps": 10, "evaluate_every": 5, "world.charge": "everything"}
+    settings = {"rounds": 20, "method.solver.steps": 10, "evaluate_every": 5, "world.charge": "everything"}
     usual, coded = (heteroselect.run("mnist", method="fedavg", settings={**settings, **one}) for one in ({}, STEPS))
     assert coded.final_accuracy > usual.final_accuracy - 0.02
     assert coded.bytes_down < 0.5 * usual.bytes_down

@@ -28,7 +28,7 @@ def draws(v: np.ndarray, density: float, count: int) -> np.ndarray:
     """What arrives, so many times, each with a rotation of its own."""
     assert v.size & (v.size - 1) == 0
     part = Drive(v.size.bit_length() - 1)
-    sent = [part.compress(v, density, here)[0].values for here in [scene(4)] for _ in range(count)]
+    sent = [part.compress(v, density, context)[0].values for context in [scene(4)] for _ in range(count)]
     return np.stack(sent).astype(np.float64)
 
 
@@ -74,9 +74,9 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("size", [2, 18, 20, 24, 31])
 def test_a_tail_of_fewer_than_sixteen_is_sent_as_it_is(size: int) -> None:
     """Rotated in blocks of 8, 4, 2 and 1 the mean of many would be off by up to a half there."""
-    v, here = normal(size), scene(4)
+    v, context = normal(size), scene(4)
     for density in (1.0, 0.1):
-        sent = np.stack([Drive().compress(v, density, here)[0].values for _ in range(20)])
+        sent = np.stack([Drive().compress(v, density, context)[0].values for _ in range(20)])
         assert (sent[:, size // 16 * 16 :] == v[size // 16 * 16 :]).all()
 
 

@@ -96,23 +96,23 @@ VALUES: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("part", "digest"), COMPRESSORS, ids=lambda one: str(one)[:40])
 def test_what_a_compressor_sends(part: Any, digest: str) -> None:
-    found, here = hashlib.sha256(), dataclasses.replace(bowls(*SIZES, seed=5), rng=np.random.default_rng(3))
+    found, context = hashlib.sha256(), dataclasses.replace(bowls(*SIZES, seed=5), rng=np.random.default_rng(3))
     for v in vectors():
         for density in DENSITIES if part.kind != "none" else (1.0,):
-            update, state = part.compress(v, density, here)
+            update, state = part.compress(v, density, context)
             payload = encode(update, ENDS)
             assert encode(decode(payload, 3000), ENDS) == payload
             for data in (payload, *(array.tobytes() for array in state.values())):
                 found.update(data)
-            here = dataclasses.replace(here, state=state)
+            context = dataclasses.replace(context, state=state)
     assert found.hexdigest() == digest
 
 
 @pytest.mark.parametrize(("part", "digest"), VALUES, ids=lambda one: str(one)[:40])
 def test_what_values_are_sent_as(part: Any, digest: str) -> None:
-    found, here, rng = hashlib.sha256(), bowls(*SIZES), np.random.default_rng(11)
+    found, context, rng = hashlib.sha256(), bowls(*SIZES), np.random.default_rng(11)
     for v in vectors():
         for density in DENSITIES:
-            update = part.apply(TopK().compress(v, density, here)[0], ENDS, rng)
+            update = part.apply(TopK().compress(v, density, context)[0], ENDS, rng)
             found.update(encode(update, ENDS))
     assert found.hexdigest() == digest

@@ -58,11 +58,11 @@ def test_one_tensor_is_always_sent_and_none_is_recycled_where_there_is_none_else
 
 
 def test_what_is_recycled_is_not_sent():
-    here, v = scene(3, 4, 2), normal(9)
-    update, kept = Luar().compress(v, 1.0, here)
+    context, v = scene(3, 4, 2), normal(9)
+    update, kept = Luar().compress(v, 1.0, context)
     assert update.is_dense
     told = {"recycled": np.array([1])}
-    update, kept = Luar().compress(v, 1.0, here.__class__(**{**vars(here), "told": told}))
+    update, kept = Luar().compress(v, 1.0, context.__class__(**{**vars(context), "told": told}))
     assert update.positions.tolist() == [0, 1, 2, 7, 8]
     assert update.values.tolist() == v[[0, 1, 2, 7, 8]].tolist()
     assert kept == {}
@@ -78,7 +78,7 @@ def net():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 8), nn.ReLU(), nn.Linear(8, 10))
 
 
-SETTINGS = {"clients": 8, "selected": 3, "rounds": 6, "method.train.steps": 5, "simulate.checkpoint_rounds": 1}
+SETTINGS = {"clients": 8, "selected": 3, "rounds": 6, "method.solver.steps": 5, "simulate.checkpoint_rounds": 1}
 
 
 def test_the_ledger_counts_what_is_sent_and_what_is_told():

@@ -31,7 +31,7 @@ def test_static_beta_ignores_the_budget(theta: float) -> None:
 
 def rest(memory: ErrorMemory, v: Values, sent: Update | None, beta: float) -> Values:
     """What is left of v, by itself."""
-    return memory.settle(memory.offer(v, {})[1], sent, beta)["residual"]
+    return memory.update_state(memory.offer(v, {})[1], sent, beta)["residual"]
 
 
 def test_without_memory_the_update_goes_in_as_it_is() -> None:
@@ -66,7 +66,7 @@ def test_at_beta_one_sent_and_memory_make_the_whole(lost: tuple[int, ...]) -> No
     for turn, delta in enumerate(deltas):
         v, offered = part.offer(delta, kept)
         update = largest(v, 7)
-        kept = part.settle(offered, None if turn in lost else update, 1.0)
+        kept = part.update_state(offered, None if turn in lost else update, 1.0)
         if turn not in lost:
             assert (update.dense() + kept["residual"]).tolist() == v.tolist()
             arrived += update.dense()
@@ -79,7 +79,7 @@ def test_a_waiting_coordinate_leaks_to_beta_to_the_j() -> None:
         # the first coordinate is always larger, so the second never goes
         delta = np.array([100, 1 if participation == 1 else 0], np.float32)
         v, offered = part.offer(delta, kept)
-        kept = part.settle(offered, largest(v), beta)
+        kept = part.update_state(offered, largest(v), beta)
         assert kept["residual"][1] == pytest.approx(beta**participation, rel=1e-6)
     assert kept["residual"][0] == 0
     assert kept["residual"][1] == pytest.approx(0.734, abs=1e-3)
@@ -88,7 +88,7 @@ def test_a_waiting_coordinate_leaks_to_beta_to_the_j() -> None:
 def test_no_memory_keeps_nothing() -> None:
     v, offered = NoMemory().offer(V, {"residual": V})
     assert v is V
-    assert NoMemory().settle(offered, largest(V), 1.0) == NoMemory().settle(offered, None, 1.0) == {}
+    assert NoMemory().update_state(offered, largest(V), 1.0) == NoMemory().update_state(offered, None, 1.0) == {}
 
 
 # EF21: both sides hold the same estimate.
@@ -98,12 +98,14 @@ def test_ef21_sends_the_change_and_both_sides_add_it() -> None:
     part = EF21()
     v, offered = part.offer(V, {})
     assert v.tolist() == V.tolist(), "at first the estimate is zero"
-    kept = part.settle(offered, largest(v), 1.0)
+    kept = part.update_state(offered, largest(v), 1.0)
     assert kept["reference"].tolist() == [4, 0, 0, 0]
     v, offered = part.offer(V, kept)
     assert v.tolist() == [0, -3, 2, -1]
-    assert part.settle(offered, None, 1.0)["reference"].tolist() == [4, 0, 0, 0], "the server did not get it either"
-    assert part.settle(offered, largest(v), 1.0)["reference"].tolist() == [4, -3, 0, 0]
+    assert part.update_state(offered, None, 1.0)["reference"].tolist() == [4, 0, 0, 0], (
+        "the server did not get it either"
+    )
+    assert part.update_state(offered, largest(v), 1.0)["reference"].tolist() == [4, -3, 0, 0]
 
 
 def test_ef21_of_something_constant_shrinks_by_the_contraction() -> None:
@@ -112,7 +114,7 @@ def test_ef21_of_something_constant_shrinks_by_the_contraction() -> None:
     part, kept, gap = EF21(), {}, float(delta @ delta)
     for _ in range(6):
         v, offered = part.offer(delta, kept)
-        kept = part.settle(offered, largest(v, 4), 1.0)
+        kept = part.update_state(offered, largest(v, 4), 1.0)
         left = float(((kept["reference"] - delta) ** 2).sum())
         assert left <= (1 - 4 / 40) * gap + 1e-6
         gap = left
@@ -122,7 +124,7 @@ def test_ef21_without_compression_is_exact() -> None:
     part, kept = EF21(), {}
     for delta in (V, -V, 2 * V):
         v, offered = part.offer(delta, kept)
-        kept = part.settle(offered, largest(v, 4), 1.0)
+        kept = part.update_state(offered, largest(v, 4), 1.0)
         assert kept["reference"].tolist() == delta.tolist()
 
 
@@ -133,7 +135,7 @@ def test_dgc_by_hand() -> None:
     """m = .9, g = (1, .1) twice, κ = 1: the momentum of what was sent is masked."""
     part, g = MomentumMemory(0.9), np.array([1, 0.1], np.float32)
     v, offered = part.offer(g, {})
-    kept = part.settle(offered, largest(v), 1.0)
+    kept = part.update_state(offered, largest(v), 1.0)
     assert kept["velocity"] == pytest.approx([0, 0.1])
     assert kept["residual"] == pytest.approx([0, 0.1])
     v, offered = part.offer(g, kept)
@@ -141,7 +143,7 @@ def test_dgc_by_hand() -> None:
     assert v == pytest.approx([1, 0.29])
     sent = largest(v)
     assert (sent.positions.tolist(), sent.values.tolist()) == ([0], [1])
-    lost = part.settle(offered, None, 1.0)
+    lost = part.update_state(offered, None, 1.0)
     assert lost["residual"] == pytest.approx([1, 0.29])
     assert lost["velocity"] == pytest.approx([1, 0.19])
 
@@ -154,5 +156,5 @@ def test_dgc_without_momentum_is_an_error_memory() -> None:
         v, offered = pair.offer(delta, kept)
         w, also = plain.offer(delta, other)
         assert v.tolist() == w.tolist()
-        kept, other = pair.settle(offered, largest(v, 3), 1.0), plain.settle(also, largest(w, 3), 1.0)
+        kept, other = pair.update_state(offered, largest(v, 3), 1.0), plain.update_state(also, largest(w, 3), 1.0)
     assert kept["residual"].tolist() == other["residual"].tolist()

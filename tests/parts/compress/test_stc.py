@@ -15,7 +15,7 @@ def test_four_by_hand() -> None:
     sent = STC().compress(v, 0.5, scene(4))[0]
     assert sent.dense().tolist() == [3.5, -3.5, 0, 0]
     memory = ErrorMemory(decay="static", static=1.0)
-    assert memory.settle({"residual": v}, sent, 1.0)["residual"].tolist() == [0.5, 0.5, 1, 0.5]
+    assert memory.update_state({"residual": v}, sent, 1.0)["residual"].tolist() == [0.5, 0.5, 1, 0.5]
 
 
 @pytest.mark.parametrize(("rounding", "kept"), [("floor", 2), ("ceil", 3)])

@@ -81,9 +81,9 @@ def unequal(size: int) -> np.ndarray:
 def test_it_is_without_bias(make, spread: str) -> None:
     """The mean of many is as far from the vector as chance explains, in every half: a scale over several blocks, or
     over what is kept alone, fails here."""
-    v, here, part = make(1024), scene(4), Ternary(9, spread)
+    v, context, part = make(1024), scene(4), Ternary(9, spread)
     copies = np.tile(v, 64)  # each with a rotation of its own
-    got = np.concatenate([part.compress(copies, 0.3, here)[0].values.reshape(64, -1) for _ in range(24)])
+    got = np.concatenate([part.compress(copies, 0.3, context)[0].values.reshape(64, -1) for _ in range(24)])
     got, count = got.astype(np.float64), len(got)
     for half in (slice(0, 512), slice(512, 1024)):
         off, chance = got[:, half].mean(0) - v[half], np.sqrt(np.sum(got[:, half].var(0)) / count)
@@ -143,10 +143,10 @@ def test_the_price_is_the_same_everywhere() -> None:
     equal = cost(4096, 4096 * int(equally(blocks, bits)[0]) >> 16)[1] * energies.sum()
     assert total < 0.6 * equal
     up, down = (np.array([cost(4096, max(FEWEST, 4096 * int(s * f) >> 16)) for s in shares]) for f in (1.4, 1 / 1.4))
-    here = np.array([cost(4096, max(FEWEST, 4096 * int(s) >> 16)) for s in shares])
-    gain = (energies * (here - up)[:, 1] / (up - here)[:, 0])[shares < 1 << 15]
-    movable = here[:, 0] > down[:, 0]
-    loss = (energies * (down - here)[:, 1])[movable] / (here - down)[movable, 0]
+    context = np.array([cost(4096, max(FEWEST, 4096 * int(s) >> 16)) for s in shares])
+    gain = (energies * (context - up)[:, 1] / (up - context)[:, 0])[shares < 1 << 15]
+    movable = context[:, 0] > down[:, 0]
+    loss = (energies * (down - context)[:, 1])[movable] / (context - down)[movable, 0]
     assert gain.max() < 1.1 * loss.min()
 
 

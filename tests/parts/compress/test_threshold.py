@@ -39,7 +39,7 @@ def test_nothing_is_lost_with_a_memory() -> None:
         delta = normal(2000, turn)
         v, offered = memory.offer(delta, kept)
         sent = Threshold().compress(v, 0.05, one)[0]
-        kept = memory.settle(offered, sent, 1.0)
+        kept = memory.update_state(offered, sent, 1.0)
         total += delta
         arrived += sent.dense()
     assert arrived + kept["residual"] == pytest.approx(total, abs=1e-5)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from heteroselect.core.cohort import Outcome, Situation
+from heteroselect.core.cohort import Outcome, SelectionContext
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
@@ -28,12 +28,12 @@ def sparse(*values: float) -> Update:
 
 def score(rule, population, moment, consensus=ALONG_X) -> Scores:
     state = {} if consensus is None else {"consensus": consensus}
-    return rule.score(Situation(moment, np.arange(len(population)), population, state=state))
+    return rule.score(SelectionContext(moment, np.arange(len(population)), population, state=state))
 
 
 def asks(rule, sizes, seed=0) -> np.ndarray:
     ids = np.arange(len(sizes))
-    return rule.asks(Situation(LATER, ids, Population.new(np.array(sizes)), rng=np.random.default_rng(seed)))
+    return rule.asks(SelectionContext(LATER, ids, Population.new(np.array(sizes)), rng=np.random.default_rng(seed)))
 
 
 def outcome(*aggregate: float) -> Outcome:
@@ -171,8 +171,8 @@ def test_candidates_are_drawn_by_their_data():
 def test_only_candidates_are_scored_by_their_numbers():
     losses = np.array([np.nan, 3.0, np.nan, 1.0, 2.0])
     known = replace(Population.new(np.full(5, 10)), losses=losses)
-    here = Situation(Moment(1, 100), np.array([2, 4, 5, 7, 9]), known)
-    scores = Informativeness(mode="candidates").score(here)
+    context = SelectionContext(Moment(1, 100), np.array([2, 4, 5, 7, 9]), known)
+    scores = Informativeness(mode="candidates").score(context)
     assert scores.ids.tolist() == [4, 7, 9]
     assert scores.total.tolist() == [1.0, 0.0, 0.5]
 

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import Situation
+from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.adasample import AdaSample, best, lifted
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -86,8 +86,8 @@ def select(rule, population, bandwidth, size=2, seed=0):
     # nothing to compute, and 32 bits to send
     clients, up = len(bandwidth), np.array(bandwidth, float)
     links = Conditions(up, up, np.zeros(clients), np.ones(clients, bool), passes=5.0, size=1)
-    here = Situation(Moment(2, 9), np.arange(clients), population, size, default_rng(seed), links)
-    return rule.select(np.zeros(clients), here)
+    context = SelectionContext(Moment(2, 9), np.arange(clients), population, size, default_rng(seed), links)
+    return rule.select(np.zeros(clients), context)
 
 
 def test_the_selector_goes_by_data_length_and_time():

@@ -13,7 +13,7 @@ from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import Balanced, Situation
+from heteroselect.parts.select import Balanced, SelectionContext
 from heteroselect.parts.select.balanced import components, stood
 from heteroselect.parts.select.pivotal import FEW, chances, nearest, play, spread, tree_order
 
@@ -25,7 +25,7 @@ def situation(vectors=None, *, clients=20, size=5, seed=0, **more):
     """Clients of 10 examples, some of whom have sent a vector."""
     uploads = {k: Update.whole(np.array(v, np.float32)) for k, v in (vectors or {}).items()}
     population = replace(Population.new(np.full(clients, 10)), uploads=uploads, **more)
-    return Situation(Moment(6, 20), np.arange(clients), population, size, default_rng(seed))
+    return SelectionContext(Moment(6, 20), np.arange(clients), population, size, default_rng(seed))
 
 
 # Chances
@@ -65,8 +65,10 @@ def test_chances_by_hand():
 
 def test_chances_follow_the_length_the_age_and_the_speed_by_hand():
     reports = {"norm": np.array([1.0, 3.0, np.nan, np.nan])}  # whoever has not reported counts as the mean, 2
-    here = situation(clients=4, size=1, reports=reports, last_round=np.array([5, 4, 2, 0]))
-    here = replace(here, conditions=Conditions(*[np.ones(4)] * 2, np.array([0.1, 0.2, 0.4, 0.4]), np.ones(4, bool)))
+    context = situation(clients=4, size=1, reports=reports, last_round=np.array([5, 4, 2, 0]))
+    context = replace(
+        context, conditions=Conditions(*[np.ones(4)] * 2, np.array([0.1, 0.2, 0.4, 0.4]), np.ones(4, bool))
+    )
     expected = {
         Balanced(norm=1): [1, 3, 2, 2],
         Balanced(age=1): [1, 2, 4, 6],
@@ -75,7 +77,7 @@ def test_chances_follow_the_length_the_age_and_the_speed_by_hand():
         Balanced(): [1, 1, 1, 1],
     }
     for part, wanted in expected.items():
-        assert_allclose(part.weights(here) / part.weights(here).sum(), np.array(wanted) / sum(wanted))
+        assert_allclose(part.weights(context) / part.weights(context).sum(), np.array(wanted) / sum(wanted))
     assert Balanced().needs == {"uploads"}
     assert Balanced(norm=1, speed=1).needs == {"uploads", "reports", "links"}
 
@@ -127,13 +129,13 @@ def test_one_cohort_after_another_has_everybody_exactly_as_often_as_it_should_be
     rng, part, half = default_rng(12), Balanced(norm=1.0), 10**4
     norms = rng.permutation(np.append(np.linspace(0.1, 1.9, 19), 9.0))
     vectors = rng.standard_normal((15, 6))
-    here = situation(dict(enumerate(vectors)), size=10, reports={"norm": norms})
-    here, places = replace(here, rng=rng), rng.standard_normal((20, 2))
+    context = situation(dict(enumerate(vectors)), size=10, reports={"norm": norms})
+    context, places = replace(context, rng=rng), rng.standard_normal((20, 2))
     chance = chances(norms, 10, part.floor)
     assert chance.min() == pytest.approx(0.1)
     assert chance.max() == 1 > np.sort(chance)[-2] > 0.85  # from the floor to always
     drawn = [spread(chance, places, rng) for _ in range(half)]
-    drawn += [part.select(norms, here).ids for _ in range(half)]
+    drawn += [part.select(norms, context).ids for _ in range(half)]
     assert {len(ids) for ids in drawn} == {10}
     often = np.stack([np.bincount(np.concatenate(some), minlength=20) for some in (drawn[:half], drawn[half:])]) / half
     error = np.sqrt(chance * (1 - chance) / half)
@@ -194,12 +196,12 @@ def clustered(rng, clients=40, kinds=5, length=30):
 def test_the_mean_of_alike_clients_is_right_and_varies_less_than_of_independent_draws(part):
     vectors = clustered(default_rng(5))
     norms = np.linalg.norm(vectors, axis=1) * np.where(np.arange(40) < 20, 1, 3)  # a hint may be wrong
-    here = situation(dict(enumerate(vectors)), clients=40, size=5, reports={"norm": norms})
-    chance, mean = chances(part.weights(here), 5, part.floor), vectors.mean(0)
-    cohort = part.select(np.zeros(40), here)
+    context = situation(dict(enumerate(vectors)), clients=40, size=5, reports={"norm": norms})
+    chance, mean = chances(part.weights(context), 5, part.floor), vectors.mean(0)
+    cohort = part.select(np.zeros(40), context)
     assert_allclose(cohort.inclusion, chance[cohort.ids])
     assert_allclose(cohort.share, 1 / 40 / chance[cohort.ids])
-    places, rng = stood(here.population.uploads, 40, part.dimensions, default_rng(0)), default_rng(6)
+    places, rng = stood(context.population.uploads, 40, part.dimensions, default_rng(0)), default_rng(6)
     cohorts = [spread(chance, places, rng) for _ in range(400)]
     alone = [np.flatnonzero(rng.random(40) < chance) for _ in range(400)]
     ours, free = (np.array([vectors[ids].T @ (1 / 40 / chance[ids]) for ids in drawn]) for drawn in (cohorts, alone))
@@ -210,18 +212,18 @@ def test_the_mean_of_alike_clients_is_right_and_varies_less_than_of_independent_
 
 def test_the_kinds_of_clients_come_in_equal_numbers():
     vectors = clustered(default_rng(7))
-    here = situation(dict(enumerate(vectors)), clients=40, size=5)
+    context = situation(dict(enumerate(vectors)), clients=40, size=5)
     for seed in range(20):
-        ids = Balanced().select(np.zeros(40), replace(here, rng=default_rng(seed))).ids
+        ids = Balanced().select(np.zeros(40), replace(context, rng=default_rng(seed))).ids
         assert sorted(ids % 5) == [0, 1, 2, 3, 4]
 
 
 def test_clients_without_an_upload_are_a_group_of_their_own():
     vectors, rng = clustered(default_rng(8), clients=20), default_rng(11)
-    here = situation(dict(enumerate(vectors)), clients=40, size=10)
+    context = situation(dict(enumerate(vectors)), clients=40, size=10)
     drawn = [
-        spread(np.full(40, 0.25), stood(here.population.uploads, 40, 3, rng), rng) if t % 10 else
-        Balanced().select(np.zeros(40), replace(here, rng=rng)).ids
+        spread(np.full(40, 0.25), stood(context.population.uploads, 40, 3, rng), rng) if t % 10 else
+        Balanced().select(np.zeros(40), replace(context, rng=rng)).ids
         for t in range(200)
     ]  # fmt: skip
     assert {int((ids < 20).sum()) for ids in drawn} == {5}  # half of them are known
@@ -242,11 +244,11 @@ def test_clients_without_an_upload_are_further_from_all_others_than_these_are_fr
 def test_who_has_more_data_stands_for_more():
     """Parts of 10/80 and 30/80 over chances of ½, and of ¼ and ¾ where devices are three times as fast."""
     sizes, seconds = np.array([10, 30, 10, 30]), np.array([0.3, 0.3, 0.1, 0.1])
-    here = replace(situation(clients=4, size=2), population=Population.new(sizes))
-    here = replace(here, conditions=Conditions(*[np.ones(4)] * 2, seconds, np.ones(4, bool)))
+    context = replace(situation(clients=4, size=2), population=Population.new(sizes))
+    context = replace(context, conditions=Conditions(*[np.ones(4)] * 2, seconds, np.ones(4, bool)))
     for part, chance in ((Balanced(), np.full(4, 0.5)), (Balanced(speed=1.0), np.array([0.25, 0.25, 0.75, 0.75]))):
         for seed in range(5):
-            cohort = part.select(np.zeros(4), replace(here, rng=default_rng(seed)))
+            cohort = part.select(np.zeros(4), replace(context, rng=default_rng(seed)))
             assert_allclose(cohort.inclusion, chance[cohort.ids])
             assert_allclose(cohort.share, (sizes / 80 / chance)[cohort.ids])
 

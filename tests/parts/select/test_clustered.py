@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import Situation
+from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.clustered import Clustered, by_similarity, by_size, cut
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -91,8 +91,8 @@ def test_the_tree_is_cut_where_a_bin_is_full():
 def select(by, size, sizes, uploads=(), seed=0):
     last = {client: Update.whole(np.array(vector, np.float32)) for client, vector in enumerate(uploads)}
     population = replace(Population.new(np.array(sizes)), uploads=last)
-    here = Situation(Moment(2, 10), np.arange(len(sizes)), population, size, default_rng(seed))
-    return Clustered(by).select(np.zeros(len(sizes)), here)
+    context = SelectionContext(Moment(2, 10), np.arange(len(sizes)), population, size, default_rng(seed))
+    return Clustered(by).select(np.zeros(len(sizes)), context)
 
 
 def test_draws_weigh_the_same_and_a_client_drawn_twice_weighs_twice():

@@ -15,7 +15,7 @@ from heteroselect.core.messages import Order
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update, apart
-from heteroselect.parts.select import Situation
+from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.delta import Delta, floored, moved, participants
 from heteroselect.runs.experiment import prepare
 from heteroselect.settings.config import load
@@ -33,8 +33,8 @@ def people(uploads, sizes=None, reports=None, round=1):
 
 def select(population, size=2, state=None, seed=0, rule=Delta(), ids=None):
     ids = np.arange(len(population)) if ids is None else ids
-    here = Situation(Moment(2, 10), ids, population, size, default_rng(seed), state=state or {})
-    return rule.select(np.zeros(len(population)), here)
+    context = SelectionContext(Moment(2, 10), ids, population, size, default_rng(seed), state=state or {})
+    return rule.select(np.zeros(len(population)), context)
 
 
 def after(*probabilities):
@@ -149,7 +149,7 @@ def test_the_part_of_the_data_belongs_to_the_probability():
 
 def test_clients_report_the_variance_of_their_batches_and_the_ledger_charges_for_it():
     """Four bytes per client and round; one by one or together, in one thread or two, to the same bits."""
-    few = {"clients": 8, "selected": 3, "rounds": 4, "method.train.steps": 4, "method.select.noise": 50.0}
+    few = {"clients": 8, "selected": 3, "rounds": 4, "method.solver.steps": 4, "method.select.noise": 50.0}
     plain = heteroselect.run("mnist", method="delta", settings=few)
     noisy = [
         heteroselect.run("mnist", method="delta", settings=few | {"method.select.variance": True}, threads=threads)

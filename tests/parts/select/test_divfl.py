@@ -12,15 +12,15 @@ from heteroselect import methods
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import DivFL, Situation
+from heteroselect.parts.select import DivFL, SelectionContext
 
 
 def select(selector, size, *uploads, seed=0):
     """Of clients on a line; None has sent nothing."""
     last = {k: Update.whole(np.array([place], np.float32)) for k, place in enumerate(uploads) if place is not None}
     population = replace(Population.new(np.full(len(uploads), 10)), uploads=last)
-    here = Situation(Moment(2, 10), np.arange(len(uploads)), population, size, default_rng(seed))
-    return selector.select(np.zeros(len(uploads)), here)
+    context = SelectionContext(Moment(2, 10), np.arange(len(uploads)), population, size, default_rng(seed))
+    return selector.select(np.zeros(len(uploads)), context)
 
 
 def test_the_selector_takes_representatives_with_their_share():

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import FairFedCS, Situation
+from heteroselect.parts.select import FairFedCS, SelectionContext
 from heteroselect.parts.select.fairfedcs import agreeing
 
 
@@ -19,8 +19,10 @@ def told(rule, round, state=None, uploads=None, last=None, clients=4, size=2, se
     population = replace(
         Population.new(np.full(clients, 9)), uploads=vectors, last_round=np.array(last or [0] * clients)
     )
-    here = Situation(Moment(round, 99), np.arange(clients), population, size, default_rng(seed), state=state or {})
-    return rule.select(np.zeros(clients), here)
+    context = SelectionContext(
+        Moment(round, 99), np.arange(clients), population, size, default_rng(seed), state=state or {}
+    )
+    return rule.select(np.zeros(clients), context)
 
 
 @pytest.mark.parametrize(("clients", "size"), [(6, 2), (9, 3), (5, 5), (4, 1)])

@@ -14,7 +14,7 @@ from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import Situation
+from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.fedcg import FedCG, alternate
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -28,7 +28,7 @@ def select(size, *uploads, computing=None, rule=FedCG()):
     up = np.full(clients, 32.0)
     links = Conditions(up, up, computing, np.ones(clients, bool), passes=1.0, size=1)
     return rule.select(
-        np.zeros(clients), Situation(Moment(2, 10), np.arange(clients), population, size, default_rng(0), links)
+        np.zeros(clients), SelectionContext(Moment(2, 10), np.arange(clients), population, size, default_rng(0), links)
     )
 
 

@@ -11,15 +11,15 @@ from scipy.stats import multivariate_normal
 import heteroselect
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import FedCor, Situation
+from heteroselect.parts.select import FedCor, SelectionContext
 from heteroselect.parts.select.fedcor import fitted, most_telling, unlikeliness_slope
 
 
 def told(rule, round, losses, state=None, ids=None, size=2, seed=0):
     ids = np.arange(len(losses)) if ids is None else ids
     population = replace(Population.new(np.full(len(ids), 10)), losses=np.array(losses, float))
-    here = Situation(Moment(round, 50), ids, population, size, default_rng(seed), state=state or {})
-    return rule.select(np.zeros(len(ids)), here)
+    context = SelectionContext(Moment(round, 50), ids, population, size, default_rng(seed), state=state or {})
+    return rule.select(np.zeros(len(ids)), context)
 
 
 def test_three_clients_by_hand():
@@ -65,7 +65,7 @@ def test_the_fit_finds_who_goes_together():
 def test_rounds_are_random_in_the_warm_up_and_now_and_then_and_asked_before_and_after():
     rule, ids = FedCor(warmup=3, every=4), np.arange(2)
     assert [t for t in range(1, 17) if rule.random(t)] == [1, 2, 3, 7, 11, 15]
-    asked = [t for t in range(1, 17) if len(rule.wants(Situation(Moment(t, 20), ids, Population.new(ids + 1))))]
+    asked = [t for t in range(1, 17) if len(rule.wants(SelectionContext(Moment(t, 20), ids, Population.new(ids + 1))))]
     assert asked == [1, 2, 3, 4, 7, 8, 11, 12, 15, 16]
 
 
@@ -112,7 +112,7 @@ def test_clients_come_and_go():
 
 
 def test_the_ledger_charges_for_the_losses_that_it_asks_for():
-    settings = {"clients": 8, "selected": 2, "rounds": 5, "method.train.steps": 2, "method.select.warmup": 2}
+    settings = {"clients": 8, "selected": 2, "rounds": 5, "method.solver.steps": 2, "method.select.warmup": 2}
     lines = heteroselect.run("mnist", method="fedcor", settings=settings | {"method.select.every": 9}).rounds
     model = lines[0]["bytes_down"] // 2
     assert [line["bytes_scoring"] for line in lines] == [6 * model + 8 * 4] * 3 + [0, 0]

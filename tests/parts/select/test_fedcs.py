@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import Situation
+from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.fedcs import FedCS, at_once, one_by_one
 
 RANDOM = settings(max_examples=80, deadline=None, derandomize=True)
@@ -22,8 +22,8 @@ def select(rule, size, computing, sending, seed=0):
     clients, up = len(sending), 32 / np.array(sending, float)
     links = Conditions(up, up, np.array(computing, float), np.ones(clients, bool), passes=1.0, size=1)
     population = Population.new(np.full(clients, 10))
-    here = Situation(Moment(1, 9), np.arange(clients), population, size, default_rng(seed), links)
-    return rule.select(np.zeros(clients), here)
+    context = SelectionContext(Moment(1, 9), np.arange(clients), population, size, default_rng(seed), links)
+    return rule.select(np.zeros(clients), context)
 
 
 def paper(**settings):

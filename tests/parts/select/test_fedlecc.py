@@ -12,7 +12,7 @@ from heteroselect import HeteroSelectError, Method
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.parts.aggregate import ByShare
-from heteroselect.parts.select import FedLECC, OptimalSampling, Situation
+from heteroselect.parts.select import FedLECC, OptimalSampling, SelectionContext
 from heteroselect.parts.select.fedlecc import by_cluster, connected, hellinger, label_shares
 
 
@@ -54,14 +54,14 @@ def test_who_has_not_said_its_labels_is_alone():
     assert_allclose(label_shares(population), [[1, 0], [0.9, 0.1], [np.nan] * 2, [0, 1]])
     shuffled = replace(population, reports=dict(reversed(population.reports.items())))  # as after a restart
     assert_allclose(label_shares(shuffled), label_shares(population))
-    here = Situation(Moment(2, 9), np.array([2, 4, 6, 8]), population, 3, default_rng(0))
+    context = SelectionContext(Moment(2, 9), np.array([2, 4, 6, 8]), population, 3, default_rng(0))
     # {2, 4} are alike with a mean of .65; 6 has .7 and 8 nothing
-    assert FedLECC(reach=0.3).select(np.array([0.3, 1.0, 0.7, 0.0]), here).ids.tolist() == [6, 4, 8]
-    empty = replace(here, population=Population.new(np.full(4, 5)))
+    assert FedLECC(reach=0.3).select(np.array([0.3, 1.0, 0.7, 0.0]), context).ids.tolist() == [6, 4, 8]
+    empty = replace(context, population=Population.new(np.full(4, 5)))
     assert FedLECC().select(np.array([0.3, 1.0, 0.7, 0.0]), empty).ids.tolist() == [4, 6, 2]
 
 
-SETTINGS = {"clients": 6, "selected": 2, "rounds": 2, "method.train.steps": 2}
+SETTINGS = {"clients": 6, "selected": 2, "rounds": 2, "method.solver.steps": 2}
 
 
 def test_clients_say_their_labels_and_the_ledger_charges_for_it():
@@ -78,13 +78,13 @@ class Everyone:
 
     needs = frozenset({"labels"})
 
-    def select(self, scores, here):
-        return here.cohort(np.arange(len(here.ids)))
+    def select(self, scores, context):
+        return context.cohort(np.arange(len(context.ids)))
 
 
 def test_the_labels_of_those_who_trained_and_were_not_chosen_to_send_are_charged_too():
     """Six clients with examples of all ten classes say their length and their labels; about two of them send."""
-    method = Method("mine", select=Everyone(), choose=OptimalSampling(), weigh=ByShare())
+    method = Method("mine", select=Everyone(), second_selection=OptimalSampling(), weigh=ByShare())
     line = heteroselect.run("mnist", method=method, settings=SETTINGS | {"data.partition": "iid"}).rounds[0]
     assert sum(size > 0 for size in line["bytes_up_clients"]) < 6
     assert line["bytes_scoring"] == 4 * (6 + 6 * 10)
@@ -94,7 +94,7 @@ def test_without_classes_there_are_no_labels():
     import torch
 
     x = torch.randn(60, 3)
-    settings = {"clients": 3, "selected": 2, "rounds": 1, "data.partition": "iid", "method.train.steps": 1}
+    settings = {"clients": 3, "selected": 2, "rounds": 1, "data.partition": "iid", "method.solver.steps": 1}
     with pytest.raises(HeteroSelectError, match=r"needs \"labels\"; allowed is data whose y are class numbers"):
         heteroselect.run(
             settings,

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import FedSTaS, Situation
+from heteroselect.parts.select import FedSTaS, SelectionContext
 from heteroselect.parts.select.fedstas import neyman, stratified
 
 
@@ -60,8 +60,8 @@ def test_a_stratum_counts_by_its_clients():
     uploads = {k: Update.whole(point.astype(np.float32)) for k, point in enumerate(POINTS)}
     population = replace(Population.new(np.full(6, 10)), uploads=uploads)
     for seed in range(10):
-        here = Situation(Moment(3, 9), np.arange(6), population, 3, default_rng(seed))
-        cohort = FedSTaS(strata=3).select(np.zeros(6), here)
+        context = SelectionContext(Moment(3, 9), np.arange(6), population, 3, default_rng(seed))
+        cohort = FedSTaS(strata=3).select(np.zeros(6), context)
         strata, _ = stratified(POINTS @ POINTS.T, 3, default_rng(seed))
         assert cohort.share.sum() == pytest.approx(1)
         taken, sizes = np.bincount(strata[cohort.ids], minlength=3), np.bincount(strata, minlength=3)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import LongFed, Situation
+from heteroselect.parts.select import LongFed, SelectionContext
 from heteroselect.parts.select.facility import greedy
 from heteroselect.parts.select.longfed import representative
 
@@ -19,7 +19,8 @@ def told(rule, points, state=None, ids=None, size=1, seed=0, round=2):
     ids = np.arange(len(points)) if ids is None else ids
     population = replace(Population.new(np.full(len(ids), 9)), uploads=uploads)
     return rule.select(
-        np.zeros(len(ids)), Situation(Moment(round, 99), ids, population, size, default_rng(seed), state=state or {})
+        np.zeros(len(ids)),
+        SelectionContext(Moment(round, 99), ids, population, size, default_rng(seed), state=state or {}),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import Situation
+from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.oort import Oort, normalised, statistical
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -40,10 +40,10 @@ def links(*sending):
 def select(rule, population, size, round=2, seed=0, conditions=None, state=None):
     clients = len(population)
     conditions = conditions or links(*[1.0] * clients)
-    here = Situation(
+    context = SelectionContext(
         Moment(round, 100), np.arange(clients), population, size, default_rng(seed), conditions, state or {}
     )
-    return rule.select(np.zeros(len(population)), here)
+    return rule.select(np.zeros(len(population)), context)
 
 
 def worth(rule, population, duration, round=2):

@@ -10,7 +10,7 @@ from numpy.random import default_rng
 
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import PowerOfChoice, Situation
+from heteroselect.parts.select import PowerOfChoice, SelectionContext
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 DRAWS = 4000
@@ -18,8 +18,8 @@ DRAWS = 4000
 
 def top(scores, size, rng):
     clients = len(scores)
-    here = Situation(Moment(1, 10), np.arange(clients), Population.new(np.full(clients, 10)), size, rng)
-    return PowerOfChoice().select(np.array(scores, float), here).ids
+    context = SelectionContext(Moment(1, 10), np.arange(clients), Population.new(np.full(clients, 10)), size, rng)
+    return PowerOfChoice().select(np.array(scores, float), context).ids
 
 
 def test_the_highest_are_taken_in_their_order():

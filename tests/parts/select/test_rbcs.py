@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import RBCSF, Situation
+from heteroselect.parts.select import RBCSF, SelectionContext
 from heteroselect.parts.select.rbcs import quick_and_due
 
 
@@ -41,7 +41,7 @@ def situation(round, ids, state=None, seconds=None, last=None, size=1):
     if seconds is not None:
         population = replace(population, reports={"seconds": np.array(seconds, float)})
     links = replace(links, passes=1.0, size=2)  # a whole update takes 2 s
-    return Situation(Moment(round, 99), np.array(ids), population, size, default_rng(0), links, state or {})
+    return SelectionContext(Moment(round, 99), np.array(ids), population, size, default_rng(0), links, state or {})
 
 
 def test_queues_grow_by_the_guarantee_and_shrink_by_a_turn():

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import Reinforced, Situation
+from heteroselect.parts.select import Reinforced, SelectionContext
 from heteroselect.parts.select.draws import gumbel_top
 from heteroselect.parts.select.reinforced import described, likelihood_slope, reinforced
 
@@ -49,7 +49,7 @@ def situation(round, state=None, **known):
     links = Conditions(np.full(4, 64.0), np.ones(4), np.array([1.0, 1, 2, 4]), np.ones(4, bool), passes=1.0, size=2)
     reports = {name: np.array(known.pop(name)) for name in ("loss", "seconds") if name in known}
     population = replace(Population.new(np.array([5, 5, 5, 9])), reports=reports, **known)
-    return Situation(Moment(round, 9), np.arange(4), population, 2, default_rng(0), links, state or {})
+    return SelectionContext(Moment(round, 9), np.arange(4), population, 2, default_rng(0), links, state or {})
 
 
 def test_features_are_standardised_and_nought_where_nothing_is_known():

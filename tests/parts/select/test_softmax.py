@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import Situation, Softmax
+from heteroselect.parts.select import SelectionContext, Softmax
 
 LAST = Moment(100, 100)  # where τ is 0.5
 DRAWS = 10_000
@@ -17,8 +17,8 @@ DRAWS = 10_000
 
 def draw(selector, scores, size, rng):
     clients = len(scores)
-    here = Situation(LAST, np.arange(clients), Population.new(np.full(clients, 10)), size, rng)
-    return selector.select(np.array(scores, float), here)
+    context = SelectionContext(LAST, np.arange(clients), Population.new(np.full(clients, 10)), size, rng)
+    return selector.select(np.array(scores, float), context)
 
 
 @pytest.mark.parametrize(("round", "tau"), [(1, 0.995), (50, 0.75), (100, 0.5), (130, 0.5)])

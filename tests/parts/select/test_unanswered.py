@@ -12,7 +12,7 @@ from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.parts.compress import Update
-from heteroselect.parts.select import RBCSF, Oort, Reinforced, Situation, Uniform
+from heteroselect.parts.select import RBCSF, Oort, Reinforced, SelectionContext, Uniform
 from heteroselect.parts.select.delta import participants
 from heteroselect.parts.select.fairfedcs import agreeing
 
@@ -29,7 +29,7 @@ POPULATION = replace(
     uploads={0: ALONG, 1: ALONG},
 )
 LINKS = Conditions(np.full(2, 1e6), np.full(2, 1e6), np.full(2, 0.1), np.ones(2, bool))
-HERE = Situation(Moment(5, 9), np.arange(2), POPULATION, 1, default_rng(0), LINKS)
+HERE = SelectionContext(Moment(5, 9), np.arange(2), POPULATION, 1, default_rng(0), LINKS)
 
 
 def test_the_round_of_the_last_answer():
@@ -75,9 +75,9 @@ def test_a_round_notes_who_answered():
     seen = []
 
     class Watching(Uniform):
-        def select(self, scores, here):
-            seen.append(here.population)
-            return super().select(scores, here)
+        def select(self, scores, context):
+            seen.append(context.population)
+            return super().select(scores, context)
 
     method = heteroselect.Method("mine", select=Watching())
     model = nn.Linear(4, 2)

@@ -14,7 +14,7 @@ from torch import nn
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.messages import Order
 from heteroselect.core.update import Update
-from heteroselect.parts.train import SGD, FedDyn, Job, Scaffold, Turn, TwoSided
+from heteroselect.parts.train import SGD, FedDyn, Job, Scaffold, ServerContext, TwoSided
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
@@ -58,10 +58,10 @@ def federated(solver, rounds=ROUNDS, who=lambda t: [0, 1]):
         for k in who(t):
             sent.append(local(solver, k, w, states[k], shared))
             if two_sided:
-                states[k] = solver.settle(states[k], shared, Update.whole(sent[-1]), order(k))
+                states[k] = solver.update_state(states[k], shared, Update.whole(sent[-1]), order(k))
         step = aggregate = np.mean(sent, 0)
         if two_sided:
-            server, more = solver.follow(server, aggregate, Turn(RATE, STEPS, len(sent), 2))
+            server, more = solver.follow(server, aggregate, ServerContext(RATE, STEPS, len(sent), 2))
             step = aggregate if more is None else aggregate + more
         w = w + step
     return w, states, server
@@ -98,7 +98,7 @@ def test_after_a_single_step_the_control_is_the_gradient(k):
     w, state, shared = (np.array([x], np.float32) for x in (0.3, 0.7, -0.2))
     state, shared = {"control": state}, {"control": shared}
     sent = local(SCAFFOLD, k, w, state, shared, steps=1)
-    found = SCAFFOLD.settle(state, shared, Update.whole(sent), order(k, steps=1))["control"]
+    found = SCAFFOLD.update_state(state, shared, Update.whole(sent), order(k, steps=1))["control"]
     assert_allclose(found, SLOPES[k] * (w - CENTRES[k]), rtol=1e-5)
 
 
@@ -113,9 +113,9 @@ def test_the_mean_of_all_controls_is_the_servers_whatever_was_sent(cohorts, seed
         for k in cohort:
             kept = np.flatnonzero(rng.random(6) < 0.5)
             sent.append(Update.keep(rng.normal(size=6).astype(np.float32), kept))
-            states[k] = solver.settle(states[k], shared, sent[-1], order(k))
+            states[k] = solver.update_state(states[k], shared, sent[-1], order(k))
         aggregate = np.mean([one.dense() for one in sent], 0)
-        server, _ = solver.follow(server, aggregate, Turn(RATE, STEPS, len(sent), 2))
+        server, _ = solver.follow(server, aggregate, ServerContext(RATE, STEPS, len(sent), 2))
     controls = [state.get("control", np.zeros(6)) for state in states]
     assert_allclose(np.mean(controls, 0), server["control"], atol=1e-5)
 
@@ -138,7 +138,7 @@ def test_the_shift_comes_before_the_clip():
 
 def test_the_absent_hold_the_server_back():
     # one of four: c ← 1 + ¼(−1 − 8/(10·0.1)); h ← 0 − ½·¼·8 and a step of 8 + 1/½
-    turn, aggregate = Turn(rate=0.1, steps=10, used=1, clients=4), np.full(1, 8.0, np.float32)
+    turn, aggregate = ServerContext(rate=0.1, steps=10, used=1, clients=4), np.full(1, 8.0, np.float32)
     server, more = SCAFFOLD.follow({"control": np.ones(1, np.float32)}, aggregate, turn)
     assert_allclose(server["control"], 1 - 9 / 4)
     assert more is None

@@ -99,16 +99,16 @@ def test_the_second_pass_is_elsewhere_and_leaves_only_its_gradient(adaptive):
     single.backward(cross_entropy, x, y)
     for one in (model, single):
         one.vector.add_(torch.linspace(-0.3, 0.4, one.layout.size))
-    here, seen = model.vector.clone(), []
+    context, seen = model.vector.clone(), []
 
     def loss(outputs, targets):
         seen.append(model.vector.clone())
         return cross_entropy(outputs, targets)
 
     value = perturbed.backward(loss, x, y)
-    assert torch.equal(model.vector, here)
-    assert torch.equal(seen[0], here)
-    assert 1e-3 < (seen[1] - here).norm() < 1.001  # ρ = 1 is the most
+    assert torch.equal(model.vector, context)
+    assert torch.equal(seen[0], context)
+    assert 1e-3 < (seen[1] - context).norm() < 1.001  # ρ = 1 is the most
     # the loss and the statistics are those of one pass at y, the gradient is not
     assert value == single.backward(cross_entropy, x, y)
     assert model.weights().sha256() == single.weights().sha256()

@@ -93,7 +93,7 @@ def test_in_a_real_kernel_a_run_shows_its_progress_and_itself():
     pytest.importorskip("ipykernel")
     code = (
         "import heteroselect\n"
-        "small = {'clients': 10, 'selected': 3, 'method.train.steps': 2}\n"
+        "small = {'clients': 10, 'selected': 3, 'method.solver.steps': 2}\n"
         "heteroselect.run('mnist', rounds=3, settings=small)"
     )
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])

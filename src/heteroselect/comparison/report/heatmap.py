@@ -29,7 +29,7 @@ from heteroselect.comparison.report.figure import STYLE, save
 from heteroselect.comparison.report.html import page, row, section, table
 from heteroselect.comparison.report.style import INK, QUIET
 from heteroselect.files import write_whole
-from heteroselect.runs.folder import for_people
+from heteroselect.runs.folder import as_user_error
 
 MAIN = ("final_accuracy", "seconds", "megabytes_up", "megabytes")
 PAGE, FIGURES = "cross.html", ("cross.svg", "cross.png")
@@ -157,7 +157,7 @@ def _listed(heading: str, lines: Sequence[str]) -> list[str]:
 def write(crossing: Crossing, out: Path, command: str) -> None:
     """The page, and one picture of the main outcomes as SVG and PNG."""
     text = render(crossing, command)
-    with for_people(out):
+    with as_user_error(out):
         write_whole(out / PAGE, text.encode())
     for name in FIGURES:
         with rc_context(STYLE):

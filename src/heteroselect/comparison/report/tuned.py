@@ -17,7 +17,7 @@ from heteroselect.comparison.trials import QUARTER, THIRD
 from heteroselect.comparison.tune import Found, line, shown
 from heteroselect.files import write_whole
 from heteroselect.methods import gaps
-from heteroselect.runs.folder import for_people
+from heteroselect.runs.folder import as_user_error
 from heteroselect.world.clock import clock_sentence
 
 NAMES = {
@@ -94,5 +94,5 @@ def _trials(one: Found, by: str) -> str:
 
 def write(found: Sequence[Found], by: str, out: Path, command: str) -> None:
     text = render(found, by, command)
-    with for_people(out):
+    with as_user_error(out):
         write_whole(out / "tune.html", text.encode())

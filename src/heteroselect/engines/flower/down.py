@@ -15,7 +15,7 @@ from flwr.app import ArrayRecord, ConfigRecord, RecordDict
 from torch import Tensor
 
 from heteroselect.core.flat import Weights
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.engines.flower.memory import Memory
 from heteroselect.engines.flower.records import (
     MODEL,
@@ -52,7 +52,7 @@ class Down:
     """What the server sends of a model, and of what goes with it; what several clients get is packed once."""
 
     weights: Weights
-    shared: Kept | None = None
+    shared: PartState | None = None
 
     def to(
         self, client: int, *, there: int | None = None, whole: bool = False
@@ -80,7 +80,7 @@ class Down:
         return check(self.weights.vector)
 
 
-def received(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, Kept]:
+def received(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, PartState]:
     """The model that a message brings, and what goes with it, or LacksModelError; `start` is the initial model, where
     the client knows it."""
     if WAY not in content and STEPS not in content:
@@ -91,7 +91,7 @@ def received(content: RecordDict, memory: Memory, start: Weights | None) -> tupl
         raise LacksModelError from error
 
 
-def _reached(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, Kept]:
+def _reached(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, PartState]:
     """The model whose checksum the server has sent, which is kept from now on."""
     weights, shared = from_bytes(from_array(content, MODEL))
     way = from_record(Way, content, record=WAY)

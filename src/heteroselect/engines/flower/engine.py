@@ -1,6 +1,6 @@
 """Clients beyond one machine: the round's messages go over a Flower grid.
 
-What a round wants to know is asked (`Exchange`) of the nodes that the clients are at (`Homes`); the answers are
+What a round wants to know is asked (`Exchange`) of the nodes that the clients are at (`NodeDirectory`); the answers are
 checked, and what can be believed is handed on. Whatever is missing is simply missing.
 """
 
@@ -14,13 +14,13 @@ from torch import Tensor
 from heteroselect.core.arrays import Counts
 from heteroselect.core.flat import Layout, Weights
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.engines.flower.checks import check_loss, check_statistics, check_upload
 from heteroselect.engines.flower.exchange import Exchange
-from heteroselect.engines.flower.homes import Homes
+from heteroselect.engines.flower.homes import NodeDirectory
 from heteroselect.engines.flower.notes import Notes
 from heteroselect.engines.flower.owners import Owners
-from heteroselect.engines.flower.post import Post
+from heteroselect.engines.flower.post import Transport
 from heteroselect.engines.flower.records import PAYLOAD, Give, Loss, RecordError, from_array, from_bytes, from_record
 from heteroselect.errors import HeteroSelectError
 from heteroselect.round.claims import FEWEST
@@ -37,12 +37,12 @@ class FlowerEngine:
 
     def __init__(
         self,
-        post: Post,
+        post: Transport,
         layout: Layout,
         clients: int,
         *,
         run: str,
-        kept: MutableMapping[int, Kept],
+        kept: MutableMapping[int, PartState],
         claims: float,
         since: Callable[[], int] = lambda: 0,
         timeout: float = 600.0,
@@ -56,7 +56,7 @@ class FlowerEngine:
         self.decode_seconds: dict[int, float] = {}  # of the uploads of the last round
         self._ordered: dict[int, int] = {}  # the round of each order whose upload is not settled
         more = dict(more or {})
-        self.homes = Homes(post, clients, self.notes, run=run, more=more, examples=examples, owners=owners)
+        self.homes = NodeDirectory(post, clients, self.notes, run=run, more=more, examples=examples, owners=owners)
         self._exchange = Exchange(
             post,
             self.homes,
@@ -91,12 +91,12 @@ class FlowerEngine:
             last = self.notes.troubles[-1] if self.notes.troubles else "nobody answered"
             raise HeteroSelectError(
                 f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s ({last}); allowed is a "
-                "longer --timeout, or a method.rate.start that the model does not diverge with."
+                "longer --timeout, or a method.lr.start that the model does not diverge with."
             )
         least = min(found.values(), default=0.0)
         return [found.get(question.client, least) for question in questions]
 
-    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:
+    def train(self, weights: Weights, orders: Sequence[Order], shared: PartState) -> list[Upload]:
         """The uploads in the order of the orders."""
         self._ordered |= {order.client: order.round for order in orders}
         return self._uploads(self._exchange.ask(orders, weights, shared), orders)
@@ -141,11 +141,11 @@ class FlowerEngine:
         self.notes.uploads(uploads)
         return uploads
 
-    def settle(self, used: Mapping[int, bool]) -> None:
+    def acknowledge(self, used: Mapping[int, bool]) -> None:
         """Remember what became of these uploads; each client is told with the next message to it. The round is over."""
         self.notes.write(max(self._ordered.values(), default=None))
         for client in [client for client in used if client in self._ordered]:
-            self._exchange.settle(client, self._ordered.pop(client), used[client])
+            self._exchange.acknowledge(client, self._ordered.pop(client), used[client])
 
     def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
         """Whoever does not answer leaves the statistics as they were."""

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from heteroselect.core.flat import Weights
 from heteroselect.core.messages import Calibrate, Order, Question
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.engines.flower.down import LACKS, Down
-from heteroselect.engines.flower.homes import Homes
+from heteroselect.engines.flower.homes import NodeDirectory
 from heteroselect.engines.flower.notes import LONGEST, Notes
-from heteroselect.engines.flower.post import Post, content_of, message_to
+from heteroselect.engines.flower.post import Transport, content_of, message_to
 from heteroselect.engines.flower.records import BODY, REFUSED, Give, Header, RecordError, Settled
 from heteroselect.errors import HeteroSelectError
 from heteroselect.round.claims import FEWEST, bounded_speeds
@@ -35,12 +35,12 @@ class Exchange:
 
     def __init__(
         self,
-        post: Post,
-        homes: Homes,
+        post: Transport,
+        homes: NodeDirectory,
         notes: Notes,
         *,
         run: str,
-        kept: MutableMapping[int, Kept],
+        kept: MutableMapping[int, PartState],
         claims: float,
         since: Callable[[], int],
         timeout: float,
@@ -59,7 +59,7 @@ class Exchange:
         self,
         requests: Sequence[Request],
         weights: Weights | None = None,
-        shared: Kept | None = None,
+        shared: PartState | None = None,
     ) -> dict[int, RecordDict]:
         """The answers that came, by client; each is sent its request, with the model where it needs it, and again with
         all of the model where the steps that lead to it were not enough."""
@@ -75,7 +75,7 @@ class Exchange:
         everybody = len(told) if all(isinstance(request, Order) for request in requests) else 0
         return self._willing(answers, everybody)
 
-    def settle(self, client: int, round: int, used: bool) -> None:
+    def acknowledge(self, client: int, round: int, used: bool) -> None:
         """Remember what became of an upload; the client is told with the next message to it."""
         new = np.array([[round, used]], np.int64)
         self.kept[client] = {**self.kept.get(client, {}), SETTLED: np.concatenate([self._settled(client), new])}

@@ -15,7 +15,7 @@ from heteroselect.core.arrays import Counts
 from heteroselect.engines.flower.checks import believable_clients
 from heteroselect.engines.flower.notes import Notes
 from heteroselect.engines.flower.owners import Owners
-from heteroselect.engines.flower.post import Post, content_of, message_to
+from heteroselect.engines.flower.post import Transport, content_of, message_to
 from heteroselect.engines.flower.records import Header, Hello, Present, from_record
 from heteroselect.errors import HeteroSelectError
 from heteroselect.round.claims import bounded_examples
@@ -26,14 +26,14 @@ PATIENCE = 60.0  # seconds to wait for a node to name its clients, and until a s
 LIFE_SIGN = 20.0  # seconds in which a node answers whose client another one claims
 
 
-class Homes:
+class NodeDirectory:
     """The node of each of so many clients (`at`), and how many examples each client has: where the server does not know
     (`examples`), the first claim holds for the whole run. `owners` know which key each client belongs to, `silent` are
     nodes that gave no answer at all when they were asked last, and `more` goes along with every message."""
 
     def __init__(
         self,
-        post: Post,
+        post: Transport,
         clients: int,
         notes: Notes,
         *,

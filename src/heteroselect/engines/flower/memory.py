@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from heteroselect.core.messages import Order
-from heteroselect.core.state import Kept, State, by_role, flat
+from heteroselect.core.state import PartState, State, by_role, flat
 from heteroselect.core.update import Values
 from heteroselect.engines.flower.records import Settled
 from heteroselect.files import sweep, write_whole
@@ -46,7 +46,7 @@ class Memory:
         safe = re.sub(r"[^A-Za-z0-9_-]", "_", run)[:64]
         self.folder = folder / f"{safe}-{client:06d}"
 
-    def settle(self, settled: Sequence[Settled], since: int, method: Method, now: int) -> State:
+    def acknowledge(self, settled: Sequence[Settled], since: int, method: Method, now: int) -> State:
         """Bring the memory to where the server is in round `now`, and return what is kept.
 
         Rounds later than the last one settled have not happened, nor has one that waits and is not among those settled:
@@ -58,7 +58,7 @@ class Memory:
             if round == now and kind != "kept":
                 continue  # still on its way: the same round may ask for more
             if round <= last and kind == "pending" and round in fate and (round, "kept") not in states:
-                self._write(round, "kept", flat(self._pending(round).settle(method, fate[round])), {})
+                self._write(round, "kept", flat(self._pending(round).commit(method, fate[round])), {})
             if round > last or kind != "kept":
                 self._file(round, kind).unlink(missing_ok=True)
         rounds = self._kept_rounds()
@@ -77,7 +77,7 @@ class Memory:
 
     def hold(self, held: Learnt, model: bytes) -> None:
         """Write down what is not sent yet, and the model that it was learnt from: it is needed again then."""
-        whole: Kept = {"delta": held.delta, "model": np.frombuffer(model, np.uint8)}
+        whole: PartState = {"delta": held.delta, "model": np.frombuffer(model, np.uint8)}
         facts = {"order": asdict(held.order), "report": dict(held.report)}
         self._write(held.order.round, "held", flat({"held": whole, "shared": held.shared}), facts)
 
@@ -130,7 +130,7 @@ class Memory:
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"the memory in {self._file(round, kind)} is damaged ({error})") from error
 
-    def _write(self, round: int, kind: str, arrays: Kept, facts: Mapping[str, Any]) -> None:
+    def _write(self, round: int, kind: str, arrays: PartState, facts: Mapping[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what a client has not sent is nobody's business
         plain = {name: np.asarray(array, order="C") for name, array in arrays.items()}
         write_whole(self._file(round, kind), save(plain, {"facts": json.dumps(dict(facts))}))

@@ -13,7 +13,7 @@ from heteroselect.engines.flower.records import BODY, HEADER, Header, RecordErro
 from heteroselect.errors import HeteroSelectError
 
 
-class Post(Protocol):
+class Transport(Protocol):
     """How messages get to nodes, and answers back: in any order, and only those that came in time. `nodes` are all
     that are there, each with the digest of the key that it is known by, "" where it has a new one with every start."""
 

@@ -72,7 +72,7 @@ def reply(message: Message, site: Site) -> Message:
     if header.client not in site.clients:
         raise RecordError(f"client {header.client} is not here")
     memory = Memory(site.memory, header.run, header.client)
-    state = memory.settle(header.settled, header.since, site.method, header.round)
+    state = memory.acknowledge(header.settled, header.since, site.method, header.round)
     with _one_thread():
         try:
             record, payload = _work(content, header, site, memory, state)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from heteroselect.core.flat import FlatModel, Layout, Weights
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
-from heteroselect.core.state import Kept, State, by_role, flat
+from heteroselect.core.state import PartState, State, by_role, flat
 from heteroselect.core.streams import Draws
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples
@@ -34,10 +34,10 @@ class Simulator:
         method: Method,
         *,
         together: bool = True,
-        kept: MutableMapping[int, Kept] | None = None,
+        kept: MutableMapping[int, PartState] | None = None,
     ) -> None:
         self.pool, self.clients, self.task, self.method, self.together = pool, clients, task, method, together
-        self.kept: MutableMapping[int, Kept] = {} if kept is None else kept
+        self.kept: MutableMapping[int, PartState] = {} if kept is None else kept
         self._rows_fit, self._steps = True, 0
         self._rows: dict[tuple[int, int], Together] = {}
         self._pending: dict[int, Pending] = {}
@@ -54,7 +54,7 @@ class Simulator:
         parts = self.pool.map(weights, self._scoring.answer, self._scoring.split(questions))
         return [loss for part in parts for loss in part]
 
-    def train(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Upload]:
+    def train(self, weights: Weights, orders: Sequence[Order], shared: PartState) -> list[Upload]:
         def alone(order: Order, model: FlatModel) -> Answer:
             state = self._state(order.client)
             return self.clients[order.client].train(order, model, self.task, self.method, state, shared)
@@ -82,12 +82,12 @@ class Simulator:
 
         return self._note(self.pool.map(weights, work, clients))
 
-    def settle(self, used: Mapping[int, bool]) -> None:
+    def acknowledge(self, used: Mapping[int, bool]) -> None:
         """Store what each of these clients keeps, now that it is known whether its upload was used."""
         pending = {client: self._pending.pop(client) for client in used if client in self._pending}
 
-        def work(client: int) -> Kept:
-            return flat(pending[client].settle(self.method, used[client]))
+        def work(client: int) -> PartState:
+            return flat(pending[client].commit(self.method, used[client]))
 
         for client, kept in zip(pending, self.pool.each(work, list(pending)), strict=True):
             self.kept[client] = kept
@@ -112,9 +112,9 @@ class Simulator:
     def _together_may_fit(self) -> bool:
         """A solver that takes rows; small models that hold no statistics; data that is not augmented."""
         augmented = self.task.pixels is not None and self.task.pixels.augment
-        return self._small and self._rows_fit and bool(getattr(self.method.train, "rows", False)) and not augmented
+        return self._small and self._rows_fit and bool(getattr(self.method.solver, "rows", False)) and not augmented
 
-    def _train_together(self, weights: Weights, orders: Sequence[Order], shared: Kept) -> list[Answer] | None:
+    def _train_together(self, weights: Weights, orders: Sequence[Order], shared: PartState) -> list[Answer] | None:
         """A matrix of clients for each worker; None where that would not give the bits of training one by one."""
         size = -(-len(orders) // self.pool.threads)
         parts = [orders[at : at + size] for at in range(0, len(orders), size)]
@@ -122,7 +122,7 @@ class Simulator:
         self._rows_fit = all(part is not None for part in answers)
         return [one for part in answers if part is not None for one in part] if self._rows_fit else None
 
-    def _train_rows(self, orders: Sequence[Order], model: FlatModel, shared: Kept) -> list[Answer] | None:
+    def _train_rows(self, orders: Sequence[Order], model: FlatModel, shared: PartState) -> list[Answer] | None:
         task, method, start = self.task, self.method, model.vector.clone()
         clients = [self.clients[order.client] for order in orders]
         states = [self._state(order.client) for order in orders]
@@ -138,7 +138,7 @@ class Simulator:
             self._rows[id(model), len(orders)] = rows
         batches, rates = self._batches_together(data, model), [order.rate for order in orders]
         rows.vector.copy_(start)
-        own = [state.get("train", {}) for state in states]
+        own = [state.get("solver", {}) for state in states]
         job = Job(
             task.loss,
             lambda: next(batches),
@@ -149,7 +149,7 @@ class Simulator:
             by_example(method),
             noise=noisy(method),
         )
-        trained = method.train.run(rows, job)
+        trained = method.solver.run(rows, job)
         answers: list[Answer] = []
         for row, (client, order) in enumerate(zip(clients, orders, strict=True)):
             model.vector.copy_(rows.vector[row])
@@ -160,7 +160,7 @@ class Simulator:
     def _batches_together(self, data: Examples, model: FlatModel) -> Iterator[tuple[Tensor, Tensor]]:
         """Batch after batch of all clients at once: (clients, examples, …). Some are made at a time: fewer, larger
         operations, and still small enough for a cache."""
-        rows, size, ahead = len(data.y), self.method.train.batch, 8
+        rows, size, ahead = len(data.y), self.method.solver.batch, 8
         x = data.x.view(rows, -1, size, *data.x.shape[2:]).transpose(0, 1)
         y = data.y.view(rows, -1, size, *data.y.shape[2:]).transpose(0, 1).contiguous().to(model.device)
         for at in range(0, len(y), ahead):

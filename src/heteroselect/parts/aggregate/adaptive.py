@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.part import setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Values
 
 
@@ -29,7 +29,7 @@ class Adaptive:
     second: float = setting(0.99, "β₂ of the second moment (adam and yogi)", ge=0, lt=1)
     tau: float = setting(1e-3, "τ: added to √v, and the start of it", gt=0, tune=(1e-5, 0.1, "log"))
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         first: Values = state.get("first", np.zeros_like(aggregate))
         first = np.float32(self.momentum) * first + np.float32(1 - self.momentum) * aggregate
         second = self._second(state.get("second", np.full_like(aggregate, self.tau**2)), aggregate * aggregate)

@@ -12,7 +12,7 @@ import numpy as np
 
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Values
 
 
@@ -22,10 +22,10 @@ class NoAverage:
 
     kind: ClassVar[str] = "none"
 
-    def add(self, state: Kept, model: Values, moment: Moment) -> Kept:
+    def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         return {}
 
-    def mean(self, state: Kept, model: Values) -> Values:
+    def mean(self, state: PartState, model: Values) -> Values:
         return model
 
 
@@ -45,13 +45,13 @@ class ExponentialAverage:
     keep: float = setting(0.9, "what the average keeps of itself each round, at most", ge=0, lt=1)
     ramp: float = setting(10.0, "until then it keeps s/(s + ramp) after s rounds; 1: a plain mean at first", ge=1)
 
-    def add(self, state: Kept, model: Values, moment: Moment) -> Kept:
+    def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         before = int(state["models"][0]) if state else 0
         keep = min(self.keep, before / (before + self.ramp))
         mean = np.float32(keep) * state["mean"] + np.float32(1 - keep) * model if before else model.copy()
         return {"mean": mean, "models": np.array([before + 1])}
 
-    def mean(self, state: Kept, model: Values) -> Values:
+    def mean(self, state: PartState, model: Values) -> Values:
         return state.get("mean", model)
 
 
@@ -66,7 +66,7 @@ class TailAverage:
     share: float = setting(0.25, "the last share of the rounds, of which the models are averaged", gt=0, le=1)
     rounds: int = setting(0, "the last rounds of which the models are averaged; 0: as `share` says", ge=0)
 
-    def add(self, state: Kept, model: Values, moment: Moment) -> Kept:
+    def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         last = self.rounds or max(1, round(self.share * moment.rounds))
         if moment.round <= moment.rounds - last:
             return {}
@@ -74,5 +74,5 @@ class TailAverage:
         mean = state["mean"] + np.float32(1 / count) * (model - state["mean"]) if state else model.copy()
         return {"mean": mean, "models": np.array([count])}
 
-    def mean(self, state: Kept, model: Values) -> Values:
+    def mean(self, state: PartState, model: Values) -> Values:
         return state.get("mean", model)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Values
 
 TIE = 1e-5  # of the largest coordinate; what is left of a tie is the rounding of weights like 1/10
@@ -25,7 +25,7 @@ class Majority:
 
     rate: float = setting(0.01, "how far each coordinate moves per round", gt=0, tune=(5e-4, 0.05, "log"))
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         largest = np.abs(aggregate).max(initial=0.0)
         decided = np.abs(aggregate) > TIE * largest
         return {}, np.float32(self.rate) * np.where(decided, np.sign(aggregate), np.float32(0))

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.part import Brings, Requires, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Values
 
 
@@ -18,7 +18,7 @@ class ServerSGD:
 
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         return {}, _scaled(self.rate, aggregate)
 
 
@@ -31,7 +31,7 @@ class ServerMomentum:
     momentum: float = setting(0.5, "β_s of the server (eq. 14)", ge=0, lt=1, tune=(0.1, 0.95, "linear"))
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         momentum = _carried(state, self.momentum, aggregate)
         return {"momentum": momentum}, _scaled(self.rate, momentum)
 
@@ -59,11 +59,11 @@ class LookAhead:
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
     show: Literal["ahead", "model"] = setting("model", "what is evaluated: w, or where clients start from ahead of it")
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         momentum = _carried(state, self.momentum, aggregate)
         return {"momentum": momentum}, np.float32(self.rate) * (aggregate + np.float32(self.momentum) * momentum)
 
-    def shown(self, state: Kept, model: Values) -> Values:
+    def shown(self, state: PartState, model: Values) -> Values:
         """z itself, or w = z − rate·λM."""
         if self.show == "ahead" or "momentum" not in state:
             return model
@@ -78,17 +78,17 @@ class Running:
     where few of many clients take part."""
 
     kind: ClassVar[str] = "running"
-    brings: ClassVar[Brings] = {"memory": {"kind": "ef21"}, "weigh": {"kind": "everybody"}}
-    requires: ClassVar[Requires] = {"memory": ("ef21",), "weigh": ("everybody",)}
+    brings: ClassVar[Brings] = {"error_feedback": {"kind": "ef21"}, "weigh": {"kind": "everybody"}}
+    requires: ClassVar[Requires] = {"error_feedback": ("ef21",), "weigh": ("everybody",)}
 
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
-    def step(self, state: Kept, aggregate: Values) -> tuple[Kept, Values]:
+    def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         known = state["reference"] + aggregate if "reference" in state else aggregate
         return {"reference": known}, np.float32(self.rate) * known
 
 
-def _carried(state: Kept, share: float, aggregate: Values) -> Values:
+def _carried(state: PartState, share: float, aggregate: Values) -> Values:
     """What is left of the sum so far, and the aggregate."""
     return np.float32(share) * state["momentum"] + aggregate if "momentum" in state else aggregate
 

@@ -23,15 +23,15 @@ class FedNova:
     """Data sizes, each update divided by how far its client's steps reach. The weights need not add up to 1."""
 
     kind: ClassVar[str] = "fednova"
-    brings: ClassVar[Brings] = {"work": {"kind": "device"}}
+    brings: ClassVar[Brings] = {"local_steps": {"kind": "device"}}
 
     momentum: float = setting(0.9, "of the local SGD, which its steps' reach is reckoned with", ge=0, lt=1)
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""
-        solver = parts["train"]
+        solver = parts["solver"]
         if getattr(solver, "proximal", 0.0):
-            return "is allowed with method.train.proximal 0 only, for which its weights are made"
+            return "is allowed with method.solver.proximal 0 only, for which its weights are made"
         momentum = getattr(solver, "momentum", 0.0)
         return (
             None if momentum == self.momentum else f"must have the momentum of the local solver, which is {momentum:g}"

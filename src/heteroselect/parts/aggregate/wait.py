@@ -62,7 +62,10 @@ class Buffer:
 
 def unfit(parts: Mapping[str, Any]) -> str | None:
     """Why these parts cannot work with a server that does not wait, or None; one that waits takes all of them."""
-    wait, kinds = parts["wait"], {role: str(getattr(part, "kind", type(part).__name__)) for role, part in parts.items()}
+    wait, kinds = (
+        parts["async_mode"],
+        {role: str(getattr(part, "kind", type(part).__name__)) for role, part in parts.items()},
+    )
     if not getattr(wait, "size", 0):
         return None
     asking = "score" if kinds["score"] != "none" else "select"

@@ -68,8 +68,8 @@ class OneOfAll:
     """1/K each: as one of all clients, and not of those present (EF21, whose server sums over all)."""
 
     kind: ClassVar[str] = "everybody"
-    brings: ClassVar[Brings] = {"memory": {"kind": "ef21"}, "server": {"kind": "running"}}
-    requires: ClassVar[Requires] = {"memory": ("ef21",)}
+    brings: ClassVar[Brings] = {"error_feedback": {"kind": "ef21"}, "server_optimizer": {"kind": "running"}}
+    requires: ClassVar[Requires] = {"error_feedback": ("ef21",)}
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return np.full(len(cohort.ids), 1 / len(population))
@@ -84,7 +84,7 @@ class ByShare:
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""
-        select, again = parts["select"], getattr(parts["choose"], "kind", "") != "none"
+        select, again = parts["select"], getattr(parts["second_selection"], "kind", "") != "none"
         # of a user's own selector it is known only once it has answered
         if again or getattr(select, "shares", not hasattr(select, "kind")):
             return None

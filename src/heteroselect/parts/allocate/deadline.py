@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, Prefers, setting
 from heteroselect.parts.allocate.density import Allocation
 from heteroselect.parts.allocate.fedcg import shortest
@@ -38,8 +38,8 @@ class Deadline:
     deadline: float | None = setting(None, "T, seconds until all have sent; none takes the T of average", gt=0)
     minimum: float = setting(0.05, "lowest density of a client, whose variance is about one over it", gt=0, le=1)
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        working, sending = here.links.working, here.links.whole(self.average)
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
+        working, sending = context.links.working, context.links.whole(self.average)
         if self.deadline is not None:
             densities = np.clip((self.deadline - working) / sending, self.minimum, 1.0)
         else:

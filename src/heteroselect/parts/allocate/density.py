@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import VALUE_BITS, Conditions
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.allocate.budget import Schedule
@@ -35,7 +35,7 @@ class All:
     def average(self) -> float:
         return 1.0
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
         return Allocation(1.0, np.ones(len(scores)))
 
 
@@ -53,11 +53,11 @@ class Share(Schedule):
     )
     minimum: float = setting(0.005, "θ_min of eq. 8", gt=0, le=1)
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        theta, warmup = self.theta(here.moment), self.warming_up(here.moment)
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
+        theta, warmup = self.theta(context.moment), self.warming_up(context.moment)
         if warmup and self.warmup == "full":
             return Allocation(theta, np.ones(len(scores)), warmup)
-        caps = np.ones(len(scores)) if self.ceiling == "none" else self.caps(theta, here.links)
+        caps = np.ones(len(scores)) if self.ceiling == "none" else self.caps(theta, context.links)
         return Allocation(theta, self.densities(theta, scores, caps), warmup)
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.core.population import Population
 from heteroselect.core.update import apart
@@ -36,8 +36,8 @@ class FedBand:
     defer: float = setting(0.3, "part of the cohort that defers, rounded down", ge=0, lt=1)
     sketch: int = setting(0, "cells of the sketch that uploads are remembered by; 0 remembers them whole", ge=0)
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        away = deviations(here.population)
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
+        away = deviations(context.population)
         return Allocation(self.average, banded(away, self.average, self.minimum, self.defer))
 
 

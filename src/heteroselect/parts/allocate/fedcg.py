@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 
@@ -42,8 +42,8 @@ class FedCG:
         "stated", "of plans that take as long: the one with the stated mean density, or the one that sends most"
     )
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        conditions, weights = here.links, np.full(len(scores), 1 / len(scores))
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
+        conditions, weights = context.links, np.full(len(scores), 1 / len(scores))
         given = (conditions.computing, conditions.sending, weights, 1 - self.average, self.minimum)
         _, densities = shortest(*given, even=self.plan == "stated")
         return Allocation(float(densities.mean()), densities)

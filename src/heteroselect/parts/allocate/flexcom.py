@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 from heteroselect.parts.allocate.waterfill import waterfill
@@ -27,7 +27,7 @@ class FlexCom:
     kind: ClassVar[str] = "flexcom"
     by_cohort: ClassVar[bool] = True
     needs: ClassVar[frozenset[str]] = frozenset({"reports"})
-    brings: ClassVar[Brings] = {**SPARSE, "memory": {"kind": "error", "decay": "static", "static": 1.0}}
+    brings: ClassVar[Brings] = {**SPARSE, "error_feedback": {"kind": "error", "decay": "static", "static": 1.0}}
     carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
 
     average: float = setting(
@@ -38,9 +38,9 @@ class FlexCom:
     )
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        clients, conditions, sizes = len(scores), here.links, here.population.sizes
-        needs = (known(sizes / sizes.sum(), clients) * known(here.population.reported("norm"), clients)) ** 2
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
+        clients, conditions, sizes = len(scores), context.links, context.population.sizes
+        needs = (known(sizes / sizes.sum(), clients) * known(context.population.reported("norm"), clients)) ** 2
         costs = conditions.sending
         if self.rounds is None:
             shape = np.sqrt(needs / costs)

@@ -13,10 +13,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Outcome, Situation
+from heteroselect.core.cohort import Cohort, Outcome, SelectionContext
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 
 
@@ -44,17 +44,17 @@ class OptRate:
     gamma: float = setting(8.0, "γ of the falling rate", ge=0)
     caution: float = setting(100.0, "holds the slope back: that many rounds² count for a constant length", ge=0)
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        theta = self.theta(here.state, here.moment)
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
+        theta = self.theta(context.state, context.moment)
         return Allocation(theta, np.full(len(scores), theta))
 
-    def learn(self, state: Kept, outcome: Outcome) -> Kept:
+    def learn(self, state: PartState, outcome: Outcome) -> PartState:
         """The state with this round's mean length, NaN where nothing arrived, and its density."""
         norm = float(outcome.norms.mean()) if len(outcome.norms) else math.nan
         more = {"norms": norm, "thetas": outcome.theta}
         return {name: np.append(state.get(name, np.empty(0)), value) for name, value in more.items()}
 
-    def theta(self, state: Kept, moment: Moment) -> float:
+    def theta(self, state: PartState, moment: Moment) -> float:
         """θ_t, the first of the plan for the rounds that are left."""
         now, later = moment.round, np.arange(moment.round, max(moment.round, moment.rounds) + 1.0)
         spent = float(state["thetas"].sum()) if "thetas" in state else self.average * (now - 1)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import without_variance
 from heteroselect.core.part import Brings, Misfit, setting
 from heteroselect.parts.allocate.deadline import UNBIASED
@@ -43,8 +43,8 @@ class Price:
         """Why it cannot work with these parts, or None."""
         return without_variance(parts["compress"])
 
-    def allocate(self, scores: Reals, cohort: Cohort, here: Situation) -> Allocation:
-        links = here.links
+    def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
+        links = context.links
         if links.coder is None:
             raise ValueError("price goes by the compressor's variance, and was given none")
         megabytes = links.sent_bits(1.0) * links.size / 8e6

@@ -3,7 +3,7 @@
 What a compressor promises, in class variables, stands at `promises`.
 """
 
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update
 from heteroselect.parts.compress.curvature import Curvature
 from heteroselect.parts.compress.down import CodedSteps, WholeModel
@@ -14,7 +14,7 @@ from heteroselect.parts.compress.memory import EF21, ErrorMemory, MomentumMemory
 from heteroselect.parts.compress.privacy import PRIVACY, Gaussian, NoPrivacy
 from heteroselect.parts.compress.qsgd import QSGD
 from heteroselect.parts.compress.random_k import RandomK
-from heteroselect.parts.compress.scene import Guided, Measured, Scene, promises
+from heteroselect.parts.compress.scene import CompressContext, Guided, Measured, promises
 from heteroselect.parts.compress.sign import Sign
 from heteroselect.parts.compress.stc import STC
 from heteroselect.parts.compress.ternary import Ternary
@@ -40,6 +40,7 @@ __all__ = [
     "VALUES",
     "BFloat16",
     "CodedSteps",
+    "CompressContext",
     "Curvature",
     "Drive",
     "ErrorMemory",
@@ -48,14 +49,13 @@ __all__ = [
     "Float32",
     "Gaussian",
     "Guided",
-    "Kept",
     "Luar",
     "Measured",
     "MomentumMemory",
     "NoMemory",
     "NoPrivacy",
+    "PartState",
     "RandomK",
-    "Scene",
     "Sign",
     "TernGrad",
     "Ternary",

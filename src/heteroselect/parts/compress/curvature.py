@@ -13,9 +13,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.part import Brings, SettingError, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Positions, Update, Values
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count, top_positions
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Curvature:
 
     kind: ClassVar[str] = "curvature"
     carries: ClassVar[tuple[str, ...]] = ("rounding",)
-    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.2)}
+    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}
 
     layers: int = setting(3, "Q, layers ranked by curvature (eq. 10)", ge=1)
     exploration: float = setting(0.2, "λ, the uniform share of the layer sampling", ge=0, le=1)
@@ -54,7 +54,7 @@ class Curvature:
         """A gradient, and a pass back through it per probe."""
         return 1.0 + self.probes
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         """The κ best coordinates of v, and their mask. Where all are kept there is nothing to probe for, and the
         warm-up goes by magnitude."""
         kept, layout = kept_count(density, v.size, self.rounding), scene.model.layout
@@ -182,9 +182,9 @@ def _rerank(magnitudes: Values, weighted: Values, spans: "list[Span]", kept: int
     """Each layer keeps the quota that magnitude gives it; curvature only chooses within the layer."""
     positions = top_positions(magnitudes, kept)
     for span in spans:
-        here = (positions >= span.start) & (positions < span.stop)
-        quota = int(here.sum())
+        context = (positions >= span.start) & (positions < span.stop)
+        quota = int(context.sum())
         if 0 < quota < len(span):
             chosen = span.start + top_positions(weighted[span.slice], quota)
-            positions = np.concatenate([positions[~here], chosen])
+            positions = np.concatenate([positions[~context], chosen])
     return np.sort(positions)

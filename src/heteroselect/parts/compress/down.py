@@ -16,11 +16,11 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts
 from heteroselect.core.part import setting
-from heteroselect.core.state import Kept
-from heteroselect.core.trail import Trail
+from heteroselect.core.state import PartState
+from heteroselect.core.trail import DownlinkHistory
 from heteroselect.core.update import Values
 from heteroselect.parts.compress.drive import Drive
-from heteroselect.parts.compress.scene import Scene, promises
+from heteroselect.parts.compress.scene import CompressContext, promises
 from heteroselect.parts.compress.stc import STC
 from heteroselect.parts.compress.ternary import Ternary
 from heteroselect.parts.compress.topk import TopK
@@ -35,14 +35,14 @@ class WholeModel:
     kind: ClassVar[str] = "model"
 
     def code(
-        self, state: Kept, step: Values | None, layers: Sequence[int], rng: np.random.Generator
-    ) -> tuple[Kept, Values | None]:
+        self, state: PartState, step: Values | None, layers: Sequence[int], rng: np.random.Generator
+    ) -> tuple[PartState, Values | None]:
         return {}, step
 
-    def fetched(self, state: Kept, ids: Counts, round: int, clients: int) -> Kept:
+    def fetched(self, state: PartState, ids: Counts, round: int, clients: int) -> PartState:
         return {}
 
-    def trail(self, state: Kept, round: int, clients: int, size: int) -> Trail | None:
+    def trail(self, state: PartState, round: int, clients: int, size: int) -> DownlinkHistory | None:
         return None
 
 
@@ -66,8 +66,8 @@ class CodedSteps:
     storage: bool = setting(True, "clients keep the model between rounds; without it everybody fetches all of it")
 
     def code(
-        self, state: Kept, step: Values | None, layers: Sequence[int], rng: np.random.Generator
-    ) -> tuple[Kept, Values | None]:
+        self, state: PartState, step: Values | None, layers: Sequence[int], rng: np.random.Generator
+    ) -> tuple[PartState, Values | None]:
         """The new state, and the step as everybody will decode it; without a step a payload of no bytes."""
         if step is None:
             return {**state, "lengths": np.append(_lengths(state), 0)}, None
@@ -88,31 +88,31 @@ class CodedSteps:
         kept |= {"lengths": lengths, "payloads": payloads[len(payloads) - lengths.sum() :]}
         return kept, decoded
 
-    def fetched(self, state: Kept, ids: Counts, round: int, clients: int) -> Kept:
+    def fetched(self, state: PartState, ids: Counts, round: int, clients: int) -> PartState:
         """The state after these clients have got the model after `round`."""
         has = _has(state, clients).copy()
         has[ids] = round
         return {**state, "has": has}
 
-    def trail(self, state: Kept, round: int, clients: int, size: int) -> Trail | None:
+    def trail(self, state: PartState, round: int, clients: int, size: int) -> DownlinkHistory | None:
         """What leads to the model after `round`; None where everybody fetches the whole."""
         if not self.storage:
             return None
         ends = np.cumsum(_lengths(state))
         data = state["payloads"].tobytes() if "payloads" in state else b""
         payloads = tuple(data[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)) if len(ends) else ()
-        return Trail(round, payloads, _has(state, clients), 4 * size)
+        return DownlinkHistory(round, payloads, _has(state, clients), 4 * size)
 
 
-def _lengths(state: Kept) -> Counts:
+def _lengths(state: PartState) -> Counts:
     return state.get("lengths", np.zeros(0, np.int64))
 
 
-def _has(state: Kept, clients: int) -> Counts:
+def _has(state: PartState, clients: int) -> Counts:
     return state.get("has", np.zeros(clients, np.int64))
 
 
-def _scene(rng: np.random.Generator) -> Scene:
+def _scene(rng: np.random.Generator) -> CompressContext:
     """These coders look at nothing but the randomness: there is no batch at the server."""
     nothing: Any = None
-    return Scene(model=nothing, loss=nothing, proximal=0.0, warmup=False, rng=rng, generator=nothing)
+    return CompressContext(model=nothing, loss=nothing, proximal=0.0, warmup=False, rng=rng, generator=nothing)

@@ -12,12 +12,12 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.grid import Grid
 from heteroselect.parts.compress.codecs.rotated import Rotated
 from heteroselect.parts.compress.rotation import LARGEST, Rotation, longest, tail
-from heteroselect.parts.compress.scene import FORGETS, Scene
+from heteroselect.parts.compress.scene import FORGETS, CompressContext
 from heteroselect.parts.compress.topk import kept_count
 
 
@@ -38,7 +38,7 @@ class Drive:
     unbiased: ClassVar[bool] = True
     own_values: ClassVar[bool] = True
     wire_bits: ClassVar[float] = 1.0
-    brings: ClassVar[Brings] = {"memory": FORGETS}
+    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
 
     exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=4, le=LARGEST)
 
@@ -49,7 +49,7 @@ class Drive:
     def longest(self, size: int, density: float) -> int:
         return longest(size, self.exponent, density)
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         finite(v)
         turned = v.size - tail(v.size)
         rotation = Rotation(turned, int(scene.rng.integers(2**63)), self.exponent)

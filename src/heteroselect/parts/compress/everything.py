@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heteroselect.core.part import SettingError
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, all_positions, finite
-from heteroselect.parts.compress.scene import Scene
+from heteroselect.parts.compress.scene import CompressContext
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Everything:
     takes_memory: ClassVar[bool] = True  # of what a value coding rounds off
     uses_density: ClassVar[bool] = False
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         if density < 1:
             raise SettingError(
                 "kind", f"none sends every coordinate; a density of {density:g} needs another kind: topk"

@@ -13,9 +13,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, finite, norm
-from heteroselect.parts.compress.scene import FORGETS, Scene
+from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
 if TYPE_CHECKING:
     from heteroselect.core.flat import Span
@@ -33,7 +33,7 @@ class Luar:
     kind: ClassVar[str] = "fedluar"
     uses_density: ClassVar[bool] = False
     takes_memory: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {"memory": FORGETS}
+    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
 
     recycled: float = setting(
         0.5,
@@ -43,26 +43,26 @@ class Luar:
         tune=(0.1, 0.9, "linear"),
     )
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         sent, tensors = np.ones(finite(v).size, bool), scene.model.layout.tensors
         for place in scene.told.get("recycled", ()):
             sent[tensors[place].slice] = False
         return Update.keep(v, np.flatnonzero(sent)), {}
 
-    def told(self, state: Kept) -> Kept:
+    def told(self, state: PartState) -> PartState:
         return {"recycled": state["recycled"]} if "recycled" in state and len(state["recycled"]) else {}
 
-    def share(self, state: Kept) -> float:
+    def share(self, state: PartState) -> float:
         return float(state.get("share", 1.0))
 
     def complete(
         self,
-        state: Kept,
+        state: PartState,
         aggregate: Values,
         weights: Values,
         tensors: "Sequence[Span]",
         rng: np.random.Generator,
-    ) -> tuple[Kept, Values]:
+    ) -> tuple[PartState, Values]:
         """Last time's update for each tensor that nobody sent; then whom to recycle next, P ∝ ‖w‖/‖u‖."""
         whole = aggregate.copy()
         scores = state["scores"].copy() if "scores" in state else np.zeros(len(tensors))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.part import Brings, Requires, SettingError, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, finite
 
 
@@ -24,10 +24,10 @@ class NoMemory:
     def beta(self, theta: float) -> float:
         return 0.0
 
-    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+    def offer(self, delta: Values, kept: PartState) -> tuple[Values, PartState]:
         return finite(delta), {}
 
-    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+    def update_state(self, kept: PartState, sent: Update | None, beta: float) -> PartState:
         return {}
 
 
@@ -59,12 +59,12 @@ class ErrorMemory:
             return self.static
         return self.minimum + (self.maximum - self.minimum) * (1 - theta)
 
-    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+    def offer(self, delta: Values, kept: PartState) -> tuple[Values, PartState]:
         """v = Δ + e."""
         v = finite(delta) + kept["residual"] if "residual" in kept else finite(delta)
         return v, {"residual": v}
 
-    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+    def update_state(self, kept: PartState, sent: Update | None, beta: float) -> PartState:
         """e ← β(v − sent); all of v where nothing arrived."""
         if sent is None:
             return kept
@@ -86,18 +86,18 @@ class EF21:
     kind: ClassVar[str] = "ef21"
     by_cohort: ClassVar[bool] = True  # a discount of stale answers would part the server's sum from the memories
     keeps: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"weigh": {"kind": "everybody"}, "server": {"kind": "running"}}
-    requires: ClassVar[Requires] = {"weigh": ("everybody",), "server": ("running",), "aggregate": ("mean",)}
+    brings: ClassVar[Brings] = {"weigh": {"kind": "everybody"}, "server_optimizer": {"kind": "running"}}
+    requires: ClassVar[Requires] = {"weigh": ("everybody",), "server_optimizer": ("running",), "aggregate": ("mean",)}
 
     def beta(self, theta: float) -> float:
         return 1.0
 
-    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+    def offer(self, delta: Values, kept: PartState) -> tuple[Values, PartState]:
         """v = Δ − g."""
         known = kept.get("reference", np.zeros_like(delta))
         return finite(delta) - known, {"reference": known}
 
-    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+    def update_state(self, kept: PartState, sent: Update | None, beta: float) -> PartState:
         """g ← g + sent, which is what the server does too."""
         if sent is None:
             return kept
@@ -129,14 +129,14 @@ class MomentumMemory:
     def beta(self, theta: float) -> float:
         return 1.0
 
-    def offer(self, delta: Values, kept: Kept) -> tuple[Values, Kept]:
+    def offer(self, delta: Values, kept: PartState) -> tuple[Values, PartState]:
         """v + u, with the new u."""
         finite(delta)
         u = np.float32(self.momentum) * kept["velocity"] + delta if "velocity" in kept else delta
         v = kept["residual"] + u if "residual" in kept else u
         return v, {"velocity": u, "residual": v}
 
-    def settle(self, kept: Kept, sent: Update | None, beta: float) -> Kept:
+    def update_state(self, kept: PartState, sent: Update | None, beta: float) -> PartState:
         """Momentum factor masking: u = 0 where something was sent; v keeps only what rounding lost there."""
         if sent is None:
             return kept

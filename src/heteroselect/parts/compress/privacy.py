@@ -43,10 +43,10 @@ class Gaussian:
     requires: ClassVar[Requires] = {
         "score": ("none",),
         "select": ("uniform", "everybody"),
-        "choose": ("none",),
+        "second_selection": ("none",),
         "allocate": ("all", "uniform"),
-        "memory": ("none",),
-        "wait": ("all",),
+        "error_feedback": ("none",),
+        "async_mode": ("all",),
         "weigh": ("uniform",),
     }
 
@@ -60,9 +60,11 @@ class Gaussian:
         if getattr(parts["compress"], "passes", 0.0):
             kind = getattr(parts["compress"], "kind", "this compressor")
             return Misfit("compress", f"is not allowed with compress {kind}, which looks at the client's data again")
-        if hasattr(parts["train"], "settle"):  # what a client keeps has its earlier noise in it, which it sends again
-            kind = getattr(parts["train"], "kind", "this solver")
-            return Misfit("train", f"is not allowed with train {kind}, whose clients keep what they sent")
+        if hasattr(
+            parts["solver"], "update_state"
+        ):  # what a client keeps has its earlier noise in it, which it sends again
+            kind = getattr(parts["solver"], "kind", "this solver")
+            return Misfit("solver", f"is not allowed with solver {kind}, whose clients keep what they sent")
         return None
 
     def cautions(self, parts: Mapping[str, Any]) -> Iterator[str]:

@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.part import Brings, check, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, finite
 from heteroselect.parts.compress.codecs.grid import MOST_STEPS
 from heteroselect.parts.compress.grid import to_grid, without_zeros
-from heteroselect.parts.compress.scene import FORGETS, Scene
+from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class QSGD:
     unbiased: ClassVar[bool] = True
     own_values: ClassVar[bool] = True
     uses_density: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {"memory": FORGETS}
+    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
 
     levels: int = setting(4, "s, levels on either side of zero", ge=1, le=MOST_STEPS // 2, tune=(1, 20, "log"))
     bucket: int = setting(512, "coordinates that share a norm", ge=1)
@@ -34,7 +34,7 @@ class QSGD:
     def __post_init__(self) -> None:
         check(self)  # more levels than a code has room for would be sent as others, without an error
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         starts = np.arange(0, v.size, self.bucket)
         norms = np.sqrt(np.add.reduceat(np.square(finite(v), dtype=np.float64), starts))
         # a norm beyond float32 may be cut: no coordinate is larger than the largest float, so nothing is clipped

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, finite, to_float32
-from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, Scene, uniform
+from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count
 
 
@@ -31,9 +31,9 @@ class RandomK:
 
     @property
     def brings(self) -> Brings:
-        return {"memory": FORGETS if self.scaled else WITHOUT_DECAY, "allocate": uniform(0.2)}
+        return {"error_feedback": FORGETS if self.scaled else WITHOUT_DECAY, "allocate": uniform(0.2)}
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         kept = kept_count(density, v.size, self.rounding)
         positions = np.sort(scene.rng.choice(finite(v).size, kept, replace=False))
         update = Update.keep(v, positions)

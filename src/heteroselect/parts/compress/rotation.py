@@ -106,15 +106,15 @@ def _hadamard(rows: Values) -> Values:
     first, second = np.empty(width * some, np.float32), np.empty(width * some, np.float32)
     for start in range(0, count, some):
         part = rows[start : start + some]
-        here, there = first[: part.size], second[: part.size]
-        np.multiply(part.T, root, out=here.reshape(part.T.shape))
+        context, there = first[: part.size], second[: part.size]
+        np.multiply(part.T, root, out=context.reshape(part.T.shape))
         half = 1
         while half < width:
-            pairs, made = (one.reshape(-1, 2, half * len(part)) for one in (here, there))
+            pairs, made = (one.reshape(-1, 2, half * len(part)) for one in (context, there))
             np.add(pairs[:, 0], pairs[:, 1], out=made[:, 0])
             np.subtract(pairs[:, 0], pairs[:, 1], out=made[:, 1])
-            here, there, half = there, here, 2 * half
-        result[start : start + some] = here.reshape(part.T.shape).T
+            context, there, half = there, context, 2 * half
+        result[start : start + some] = context.reshape(part.T.shape).T
     return result
 
 

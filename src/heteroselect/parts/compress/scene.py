@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Values
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FORGETS = {"kind": "none"}
 
 
 @dataclass(frozen=True)
-class Scene:
+class CompressContext:
     """The client's model after its steps, the loss of one more batch, what the compressor kept at this client last time
     (`state`), what its half at the server says (`told`), and randomness of its own."""
 
@@ -30,23 +30,23 @@ class Scene:
     warmup: bool
     rng: np.random.Generator
     generator: "torch.Generator"
-    state: Kept = field(default_factory=dict)
-    told: Kept = field(default_factory=dict)
+    state: PartState = field(default_factory=dict)
+    told: PartState = field(default_factory=dict)
 
 
 @runtime_checkable
 class Guided(Protocol):
     """A compressor with a half at the server, which says what nobody is to send and puts something in its place."""
 
-    def told(self, state: Kept) -> Kept:
+    def told(self, state: PartState) -> PartState:
         """What goes down with the model, of the server's `state`; the ledger charges for it."""
 
-    def share(self, state: Kept) -> float:
+    def share(self, state: PartState) -> float:
         """The part of an update that is sent by it."""
 
     def complete(
-        self, state: Kept, aggregate: Values, weights: Values, tensors: "Sequence[Span]", rng: np.random.Generator
-    ) -> tuple[Kept, Values]:
+        self, state: PartState, aggregate: Values, weights: Values, tensors: "Sequence[Span]", rng: np.random.Generator
+    ) -> tuple[PartState, Values]:
         """The server's new state, and the aggregate with what nobody sent. `weights` are the model's before this round,
         `tensors` its parameters of two or more dimensions."""
 

@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.grid import Grid
-from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, Scene
+from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, CompressContext
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Sign:
     @property
     def brings(self) -> Brings:
         if self.scale == "mean":
-            return {"memory": WITHOUT_DECAY}
-        return {"memory": FORGETS, "server": {"kind": "majority"}}
+            return {"error_feedback": WITHOUT_DECAY}
+        return {"error_feedback": FORGETS, "server_optimizer": {"kind": "majority"}}
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         finite(v)
         if self.scale == "mean":
             ends = np.unique([end for end in scene.model.layout.layer_ends if end > 0])

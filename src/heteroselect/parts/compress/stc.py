@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values
 from heteroselect.parts.compress.codecs.grid import Grid
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count, top_positions
 
 
@@ -23,11 +23,11 @@ class STC:
     kind: ClassVar[str] = "stc"
     own_values: ClassVar[bool] = True
     keeps_density: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
+    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.01)}
 
     rounding: Rounding = setting("floor", ROUNDING)
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         largest = top_positions(np.abs(v), kept_count(density, v.size, self.rounding))
         positions = largest[v[largest] != 0]
         kept = v[positions]

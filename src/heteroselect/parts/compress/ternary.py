@@ -23,12 +23,12 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Positions, Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.bits import Codes
 from heteroselect.parts.compress.codecs.ternary import SMALLEST, Order, Signs
 from heteroselect.parts.compress.rotation import LARGEST, Rotation, longest, tail
-from heteroselect.parts.compress.scene import FORGETS, Scene
+from heteroselect.parts.compress.scene import FORGETS, CompressContext
 from heteroselect.parts.compress.topk import top_positions
 
 FEWEST = 8  # coordinates kept of a block: of so few that the rotation's rest of structure does not show
@@ -59,7 +59,7 @@ class Ternary:
     kind: ClassVar[str] = "ternary"
     unbiased: ClassVar[bool] = True
     own_values: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"memory": FORGETS}
+    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
     wire_bits: ClassVar[float] = 1.0
 
     exponent: int = setting(
@@ -80,7 +80,7 @@ class Ternary:
     def longest(self, size: int, density: float) -> int:
         return longest(size, self.exponent, density)
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         finite(v)
         turned = v.size - tail(v.size)
         rotation = Rotation(turned, int(scene.rng.integers(2**63)), self.exponent)
@@ -90,8 +90,8 @@ class Ternary:
         y, order = rotation.turn(v[:turned]), Order(rotation, classes)
         positions = [np.empty(0, np.int64)]
         for block, before in zip(order.sparse, order.ends - blocks[order.sparse], strict=True):
-            here = y[ends[block] - blocks[block] : ends[block]]
-            positions.append(top_positions(np.abs(here), int(kept[block])) + before)
+            context = y[ends[block] - blocks[block] : ends[block]]
+            positions.append(top_positions(np.abs(context), int(kept[block])) + before)
         sparse = np.concatenate(positions)
         places = np.concatenate([order.places(sparse), order.full])
         owners = np.searchsorted(ends, places, side="right")

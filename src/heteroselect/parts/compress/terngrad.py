@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Positions, Update, Values, finite
 from heteroselect.parts.compress.grid import to_grid, without_zeros
-from heteroselect.parts.compress.scene import FORGETS, Scene
+from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class TernGrad:
     own_values: ClassVar[bool] = True
     takes_memory: ClassVar[bool] = False
     uses_density: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {"memory": FORGETS}
+    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
 
     clip: float = setting(2.5, "standard deviations that a layer is clipped to; 0 does not clip", ge=0)
 
@@ -33,7 +33,7 @@ class TernGrad:
     def unbiased(self) -> bool:
         return self.clip == 0
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         ends = np.array(scene.model.layout.layer_ends, np.int64)
         return without_zeros(v.size, to_grid(clipped(finite(v), ends, self.clip), 2, ends, scene.rng)), {}
 

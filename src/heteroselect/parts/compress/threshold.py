@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, finite
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import kept_count, top_positions
 
 _SMALLEST_SAMPLE = 1000
@@ -24,11 +24,11 @@ class Threshold:
     """
 
     kind: ClassVar[str] = "threshold"
-    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.01)}
+    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.01)}
 
     sample: float = setting(0.01, "share of the coordinates that the threshold is estimated from", gt=0, le=1)
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         magnitudes = np.abs(finite(v))
         kept = kept_count(density, v.size)
         above = np.flatnonzero((magnitudes >= self.threshold(magnitudes, density, scene.rng)) & (magnitudes > 0))

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Positions, Update, Values, all_positions
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, Scene, uniform
+from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
 
 Rounding = Literal["ceil", "floor"]
 ROUNDING = "κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"
@@ -21,11 +21,11 @@ class TopK:
 
     kind: ClassVar[str] = "topk"
     carries: ClassVar[tuple[str, ...]] = ("rounding",)
-    brings: ClassVar[Brings] = {"memory": WITHOUT_DECAY, "allocate": uniform(0.2)}
+    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}
 
     rounding: Rounding = setting("ceil", ROUNDING)
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         return Update.keep(v, top_positions(np.abs(v), kept_count(density, v.size, self.rounding))), {}
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals, proportional_chances
 from heteroselect.core.part import Brings
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, finite, to_float32
-from heteroselect.parts.compress.scene import FORGETS, Scene, uniform
+from heteroselect.parts.compress.scene import FORGETS, CompressContext, uniform
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Wangni:
 
     kind: ClassVar[str] = "wangni"
     unbiased: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"memory": FORGETS, "allocate": uniform(0.2)}
+    brings: ClassVar[Brings] = {"error_feedback": FORGETS, "allocate": uniform(0.2)}
 
-    def compress(self, v: Values, density: float, scene: Scene) -> tuple[Update, Kept]:
+    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         chances = probabilities(v, density)
         positions = np.flatnonzero(scene.rng.random(v.size) < chances)
         return Update(v.size, positions, to_float32(v[positions] / chances[positions])), {}

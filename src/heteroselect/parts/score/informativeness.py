@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Outcome, Situation
+from heteroselect.core.cohort import Outcome, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.parts.score.parts import cosines, diversity, fairness, minmax, staleness
 from heteroselect.parts.score.scores import Scores
 from heteroselect.parts.select.draws import weighted
@@ -68,30 +68,30 @@ class Informativeness:
         loss = {"all": "losses", "candidates": "losses", "stale": "reports"}[self.mode]
         return frozenset(({loss} if self.loss_weight else set()) | ({"uploads"} if self.diversity_weight else set()))
 
-    def asks(self, here: Situation) -> Counts:
+    def asks(self, context: SelectionContext) -> Counts:
         """The clients whose loss is asked for this round; the ledger charges for each."""
         if "losses" not in self.needs:
-            return here.ids[:0]
+            return context.ids[:0]
         if self.mode == "all":
-            return here.ids
-        count = min(self.candidates, len(here.ids))
+            return context.ids
+        count = min(self.candidates, len(context.ids))
         if self.candidates_by_size:
-            sizes = here.population.sizes.astype(np.float64)
-            return np.sort(here.ids[weighted(sizes, count, here.random).places])
-        return np.sort(here.random.choice(here.ids, count, replace=False))
+            sizes = context.population.sizes.astype(np.float64)
+            return np.sort(context.ids[weighted(sizes, count, context.random).places])
+        return np.sort(context.random.choice(context.ids, count, replace=False))
 
-    def score(self, here: Situation) -> Scores:
-        ids, population = here.ids, here.population
+    def score(self, context: SelectionContext) -> Scores:
+        ids, population = context.ids, context.population
         if self.mode == "candidates" and self.loss_weight:
             places = np.flatnonzero(np.isfinite(population.losses))
             ids, population = ids[places], population.only(places)
-        compared = cosines(population.uploads, here.state.get("consensus")) if self.diversity_weight else {}
+        compared = cosines(population.uploads, context.state.get("consensus")) if self.diversity_weight else {}
         parts = {
             "loss": minmax(self._losses(population), self.constant),
             "diversity": diversity(len(population), compared),
             "fairness": fairness(population.counts, self.fairness_start),
             "staleness": staleness(
-                here.moment.round,
+                context.moment.round,
                 population.last_round,
                 self.staleness_gamma,
                 None if self.raw_staleness else self.constant,
@@ -106,7 +106,7 @@ class Informativeness:
         counted = {name: part for name, part in parts.items() if getattr(self, f"{name}_weight")}
         return Scores(ids, minmax(total, self.constant), counted)
 
-    def learn(self, state: Kept, outcome: Outcome) -> Kept:
+    def learn(self, state: PartState, outcome: Outcome) -> PartState:
         """Δ̄ ← keep·Δ̄ + (1 − keep)·aggregate; the first aggregate is taken as it is."""
         if not self.diversity_weight or outcome.aggregate is None:
             return state

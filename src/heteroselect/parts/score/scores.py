@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Situation
+from heteroselect.core.cohort import SelectionContext
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class NoScore:
     """Mini-batches of a loss that a stressed world reads for itself."""
     augmented: ClassVar[bool] = False
 
-    def asks(self, here: Situation) -> Counts:
-        return here.ids[:0]
+    def asks(self, context: SelectionContext) -> Counts:
+        return context.ids[:0]
 
-    def score(self, here: Situation) -> Scores:
-        return Scores(here.ids, np.full(len(here.ids), 0.5), {})
+    def score(self, context: SelectionContext) -> Scores:
+        return Scores(context.ids, np.full(len(context.ids), 0.5), {})

@@ -1,6 +1,6 @@
 """Who takes part?"""
 
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.parts.select.adasample import AdaSample
 from heteroselect.parts.select.balanced import Balanced
 from heteroselect.parts.select.clustered import Clustered
@@ -42,8 +42,8 @@ __all__ = [
     "Pool",
     "PowerOfChoice",
     "Reinforced",
+    "SelectionContext",
     "SendAll",
-    "Situation",
     "Softmax",
     "Uniform",
 ]

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.select.draws import tally
 
@@ -32,9 +32,9 @@ class AdaSample:
     )
     floor: float = setting(1e-3, "a length below this part of the mean is lifted to it", gt=0, le=1)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        population, clients, size = here.population, len(here.ids), here.size
-        links = here.links
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        population, clients, size = context.population, len(context.ids), context.size
+        links = context.links
         data = population.sizes / population.sizes.sum()
         chances = np.full(clients, 1 / clients)
         norms = population.reported("norm")
@@ -44,9 +44,9 @@ class AdaSample:
             if pulls.sum() > 0:
                 times = links.computing + links.sending
                 chances = best(pulls, times, self.ratio * clients * pulls.sum())
-        draws = here.random.choice(clients, size, p=chances)
+        draws = context.random.choice(clients, size, p=chances)
         drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
-        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share)
+        return context.cohort(drawn.places, drawn.inclusion, share=drawn.share)
 
 
 def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.core.update import Update
 from heteroselect.parts.allocate.flexcom import known
@@ -50,23 +50,25 @@ class Balanced:
         asked = {"uploads": True, "reports": self.norm > 0, "links": self.speed > 0}
         return frozenset(word for word, wanted in asked.items() if wanted)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        population = here.population
-        found = chances(self.weights(here), here.size, self.floor)
-        places = spread(found, stood(population.uploads, len(here.ids), self.dimensions, here.random), here.random)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        population = context.population
+        found = chances(self.weights(context), context.size, self.floor)
+        places = spread(
+            found, stood(population.uploads, len(context.ids), self.dimensions, context.random), context.random
+        )
         part = population.sizes[places] / population.sizes.sum()
-        return here.cohort(places, found[places], share=part / found[places])
+        return context.cohort(places, found[places], share=part / found[places])
 
-    def weights(self, here: Situation) -> Reals:
+    def weights(self, context: SelectionContext) -> Reals:
         """What the chances are in proportion to, where no bound is met."""
-        clients = len(here.ids)
+        clients = len(context.ids)
         weights = np.ones(clients)
         if self.norm:
-            weights *= _powered(known(here.population.reported("norm"), clients), self.norm)
+            weights *= _powered(known(context.population.reported("norm"), clients), self.norm)
         if self.age:
-            weights *= _powered((here.moment.round - here.population.last_round).astype(np.float64), self.age)
-        if self.speed and (here.links.step_seconds > 0).all():
-            weights *= _powered(1 / here.links.step_seconds, self.speed)
+            weights *= _powered((context.moment.round - context.population.last_round).astype(np.float64), self.age)
+        if self.speed and (context.links.step_seconds > 0).all():
+            weights *= _powered(1 / context.links.step_seconds, self.speed)
         return weights
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 
 
-def recalled(state: Kept, ids: Counts, **unknown: Any) -> tuple[Counts, dict[str, Reals]]:
+def recalled(state: PartState, ids: Counts, **unknown: Any) -> tuple[Counts, dict[str, Reals]]:
     """All clients met so far and those of `ids`, rising; and the arrays of these names, whose last axis is of these
     clients. Who was not met before has the value that is given (a list: one per row).
 

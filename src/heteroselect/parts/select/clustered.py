@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.select.draws import tally
 from heteroselect.parts.select.geometry import SKETCH, angles, gram
@@ -36,15 +36,15 @@ class Clustered:
     def needs(self) -> frozenset[str]:
         return frozenset({"uploads"} if self.by == "similarity" else ())
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        sizes, bins = here.population.sizes, here.size
-        if self.by == "size" or not here.population.uploads:
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        sizes, bins = context.population.sizes, context.size
+        if self.by == "size" or not context.population.uploads:
             chances = by_size(sizes, bins)
         else:
-            chances = by_similarity(sizes, bins, angles(gram(here.population, "zero")), here.random)
-        draws = np.array([here.random.choice(len(sizes), p=row) for row in chances])
+            chances = by_similarity(sizes, bins, angles(gram(context.population, "zero")), context.random)
+        draws = np.array([context.random.choice(len(sizes), p=row) for row in chances])
         drawn = tally(draws, np.full(len(sizes), 1 / bins), 1 - np.prod(1 - chances, axis=0))
-        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share)
+        return context.cohort(drawn.places, drawn.inclusion, share=drawn.share)
 
 
 def by_size(sizes: Counts, bins: int) -> Reals:

@@ -13,10 +13,10 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import apart
 from heteroselect.parts.select.by_client import recalled
 from heteroselect.parts.select.draws import tally
@@ -58,22 +58,22 @@ class Delta:
     def needs(self) -> frozenset[str]:
         return frozenset({"uploads", "variance"} if self.variance else {"uploads"})
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        population, clients, size = here.population, len(here.ids), here.size
-        chances = chances_of(here.state, here.ids)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        population, clients, size = context.population, len(context.ids), context.size
+        chances = chances_of(context.state, context.ids)
         data = population.sizes / population.sizes.sum()
         last = participants(population)
         if len(last):
             variance = np.nan_to_num(population.reported("variance")[last])
             spread = np.sqrt(self.diversity * apart([population.uploads[int(k)] for k in last]) + self.noise * variance)
             chances = floored(moved(chances, last, data[last] * spread), self.floor / clients)
-        draws = here.random.choice(clients, size, p=chances)
+        draws = context.random.choice(clients, size, p=chances)
         drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
-        state = kept(here.state, here.ids, chances)
-        return here.cohort(drawn.places, drawn.inclusion, share=drawn.share, state=state)
+        state = kept(context.state, context.ids, chances)
+        return context.cohort(drawn.places, drawn.inclusion, share=drawn.share, state=state)
 
 
-def chances_of(state: Kept, ids: Counts) -> Reals:
+def chances_of(state: PartState, ids: Counts) -> Reals:
     """The candidates' probabilities of the last round, brought to a sum of 1; a new client counts as an average one."""
     clients, kept = recalled(state, ids, probabilities=1 / len(ids))
     chances = kept["probabilities"][np.searchsorted(clients, ids)]
@@ -81,7 +81,7 @@ def chances_of(state: Kept, ids: Counts) -> Reals:
     return chances / chances.sum() if known else chances
 
 
-def kept(state: Kept, ids: Counts, chances: Reals) -> Kept:
+def kept(state: PartState, ids: Counts, chances: Reals) -> PartState:
     """The new state: whoever was no candidate keeps its probability, and the candidates share the rest."""
     away = np.setdiff1d(state.get("clients", ids), ids)
     if len(away) == 0:

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.parts.select.facility import lazy, represented
 from heteroselect.parts.select.geometry import SKETCH, UNSEEN, distances, gram
@@ -28,25 +28,25 @@ class DivFL:
     unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        fresh = newcomers(here, self.unseen)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        fresh = newcomers(context, self.unseen)
         if fresh is not None:
             return fresh
-        table = distances(gram(here.population))
-        places = lazy(table, here.size)
-        return here.cohort(places, share=represented(table, places) / len(table))
+        table = distances(gram(context.population))
+        places = lazy(table, context.size)
+        return context.cohort(places, share=represented(table, places) / len(table))
 
 
-def newcomers(here: Situation, unseen: Literal["mean", "first"]) -> Cohort | None:
+def newcomers(context: SelectionContext, unseen: Literal["mean", "first"]) -> Cohort | None:
     """Whom to take while there is nothing to compare: uniformly, before there is any upload; clients without one
     first, where the rule asks for it. They are equals and share equally."""
-    clients, size = len(here.population), here.size
-    unknown = np.array([k for k in range(clients) if k not in here.population.uploads], np.int64)
+    clients, size = len(context.population), context.size
+    unknown = np.array([k for k in range(clients) if k not in context.population.uploads], np.int64)
     if len(unknown) == clients:
-        places = here.random.choice(clients, size, replace=False)
-        return here.cohort(places, np.full(size, size / clients), share=np.full(size, 1 / size))
+        places = context.random.choice(clients, size, replace=False)
+        return context.cohort(places, np.full(size, size / clients), share=np.full(size, 1 / size))
     if unseen == "mean" or len(unknown) == 0:
         return None
     known = np.setdiff1d(np.arange(clients), unknown)
-    places = np.concatenate([here.random.permutation(unknown), here.random.permutation(known)])[:size]
-    return here.cohort(places, share=np.full(len(places), 1 / len(places)))
+    places = np.concatenate([context.random.permutation(unknown), context.random.permutation(known)])[:size]
+    return context.cohort(places, share=np.full(len(places), 1 / len(places)))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.population import Population
 from heteroselect.parts.select.by_client import recalled
@@ -35,11 +35,11 @@ class FairFedCS:
     )
     sketch: int = setting(0, SKETCH, ge=0)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        met, population = here.state.get("clients", here.ids[:0]), here.population
-        clients, kept = recalled(here.state, here.ids, queue=0.0, good=0.0, bad=0.0, judged=0.0)
-        mine, even = np.searchsorted(clients, here.ids), here.size / len(clients)
-        kept["queue"][~np.isin(clients, met)] = even * (here.moment.round - 1)  # never taken so far
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        met, population = context.state.get("clients", context.ids[:0]), context.population
+        clients, kept = recalled(context.state, context.ids, queue=0.0, good=0.0, bad=0.0, judged=0.0)
+        mine, even = np.searchsorted(clients, context.ids), context.size / len(clients)
+        kept["queue"][~np.isin(clients, met)] = even * (context.moment.round - 1)  # never taken so far
         fresh = np.flatnonzero(population.last_round > kept["judged"][mine])
         good = agreeing(population, fresh)
         kept["good"][mine[fresh]] += good
@@ -47,11 +47,11 @@ class FairFedCS:
         kept["judged"][mine[fresh]] = population.last_round[fresh]
         reputation = (kept["good"] + 1) / (kept["good"] + kept["bad"] + 2)
         suits = np.round(self.reputation * reputation + kept["queue"], 9)[mine]  # so that ties are ties
-        places = np.lexsort((here.random.random(len(mine)), -suits))[: here.size]
+        places = np.lexsort((context.random.random(len(mine)), -suits))[: context.size]
         kept["queue"] += even
         kept["queue"][mine[places]] -= 1
         kept["queue"] = np.maximum(kept["queue"], 0.0)
-        return here.cohort(places, state={**kept, "clients": clients})
+        return context.cohort(places, state={**kept, "clients": clients})
 
 
 def agreeing(population: Population, places: Counts) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.allocate.fedcg import shortest
 from heteroselect.parts.select.divfl import newcomers
@@ -38,21 +38,21 @@ class FedCG:
             return None
         return f"must have the average of the allocation, which is {allocate.average:g}"
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        links = here.links
-        fresh = newcomers(here, self.unseen)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        links = context.links
+        fresh = newcomers(context, self.unseen)
         if fresh is not None:
             return fresh
-        table = gram(here.population)
+        table = gram(context.population)
         plan = alternate(
             distances(table),
             links.computing,
             links.sending,
-            here.size,
+            context.size,
             average=self.average,
             minimum=self.minimum,
         )
-        return here.cohort(plan.places, share=plan.represented / len(here.ids))
+        return context.cohort(plan.places, share=plan.represented / len(context.ids))
 
 
 @dataclass(frozen=True)

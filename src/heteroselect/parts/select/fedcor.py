@@ -13,9 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.parts.select.by_client import recalled
 
 FLOOR = 1e-8  # of a variance that is divided by
@@ -51,38 +51,38 @@ class FedCor:
         """Whether the cohort of this round is random."""
         return 1 <= round <= self.warmup or (round > self.warmup and (round - self.warmup) % self.every == 0)
 
-    def wants(self, here: Situation) -> Counts:
+    def wants(self, context: SelectionContext) -> Counts:
         """Everybody before and after a round with a random cohort."""
-        round = here.moment.round
-        return here.ids if self.random(round) or self.random(round - 1) else here.ids[:0]
+        round = context.moment.round
+        return context.ids if self.random(round) or self.random(round - 1) else context.ids[:0]
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        round, clients = here.moment.round, len(here.ids)
-        state = self.sampled(here)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        round, clients = context.moment.round, len(context.ids)
+        state = self.sampled(context)
         if self.random(round - 1) and not self.random(round) and len(state["rounds"]):
-            state = self.learnt(state, here)
+            state = self.learnt(state, context)
         if self.random(round) or "places" not in state:
-            places = here.random.choice(clients, here.size, replace=False)
-            return here.cohort(places, np.full(here.size, here.size / clients), state=state)
-        mine = np.searchsorted(state["clients"], here.ids)
+            places = context.random.choice(clients, context.size, replace=False)
+            return context.cohort(places, np.full(context.size, context.size / clients), state=state)
+        mine = np.searchsorted(state["clients"], context.ids)
         x = state["places"][:, mine]
-        data = here.population.sizes / here.population.sizes.sum()
+        data = context.population.sizes / context.population.sizes.sum()
         covariance = x.T @ x + self.noise**2 * np.eye(clients)
-        places = most_telling(covariance, data, state["discounts"][mine], here.size)
+        places = most_telling(covariance, data, state["discounts"][mine], context.size)
         discounts = state["discounts"].copy()
         discounts[mine[places]] *= self.discount
-        return here.cohort(places, state={**state, "discounts": discounts})
+        return context.cohort(places, state={**state, "discounts": discounts})
 
-    def sampled(self, here: Situation) -> Kept:
+    def sampled(self, context: SelectionContext) -> PartState:
         """The state with the losses of this round, and how they have changed if those of the last are known."""
-        round, state = here.moment.round, here.state
+        round, state = context.moment.round, context.state
         rounds: Reals = state.get("rounds", np.empty(0))
         start = {"losses": np.nan, "discounts": 1.0, "changes": np.full(len(rounds), np.nan)}
         if "places" in state:  # whoever is new stands in the middle of the others
             start["places"] = state["places"].mean(1)
-        clients, kept = recalled(state, here.ids, **start)
+        clients, kept = recalled(state, context.ids, **start)
         losses = np.full(len(clients), np.nan)
-        losses[np.searchsorted(clients, here.ids)] = here.population.losses
+        losses[np.searchsorted(clients, context.ids)] = context.population.losses
         change = losses - kept["losses"]
         if int(state.get("asked", -1)) == round - 1 and np.isfinite(change).any():
             change[np.isnan(change)] = np.nanmean(change)
@@ -91,14 +91,14 @@ class FedCor:
         asked = np.array(round if np.isfinite(losses).any() else -1)
         return {**kept, "losses": losses, "asked": asked, "rounds": rounds, "clients": clients}
 
-    def learnt(self, state: Kept, here: Situation) -> Kept:
+    def learnt(self, state: PartState, context: SelectionContext) -> PartState:
         """The state with places fitted to the changes so far, and all discounts gone."""
         clients, changes = len(state["clients"]), state["changes"]
         weights = self.age ** (state["rounds"].max() - state["rounds"])
         # of a client that came later the older changes are not known: it counts as an average one
         changes = np.where(np.isnan(changes), np.nanmean(changes, axis=1, keepdims=True), changes)
         changes = changes - weights @ changes / weights.sum()
-        fresh = here.random.standard_normal((self.dimensions, clients)) / np.sqrt(self.dimensions)
+        fresh = context.random.standard_normal((self.dimensions, clients)) / np.sqrt(self.dimensions)
         places, epochs = (state["places"], self.epochs) if "places" in state else (fresh, self.first_epochs)
         places = fitted(places, changes, weights, self.noise, self.rate, epochs)
         return {**state, "places": places, "discounts": np.ones(clients)}

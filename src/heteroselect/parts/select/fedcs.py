@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.part import setting
 
@@ -38,21 +38,21 @@ class FedCS:
     candidates: int = setting(0, "how many are asked; 0 asks `factor` times as many as there are places", ge=0)
     factor: int = setting(2, "candidates per place (the paper: 1)", ge=1)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        clients, links = len(here.ids), here.links
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        clients, links = len(context.ids), context.links
         asked = np.sort(
-            here.random.choice(clients, min(self.candidates or self.factor * here.size, clients), replace=False)
+            context.random.choice(clients, min(self.candidates or self.factor * context.size, clients), replace=False)
         )
         mine = links.only(asked)
-        room = self.deadline - self.overhead if self.deadline else self.usual(links, here.size)
+        room = self.deadline - self.overhead if self.deadline else self.usual(links, context.size)
         if self.uploads == "sequential":
             fit, _ = one_by_one(mine.computing, mine.sending, room)
         else:
             fit = at_once(mine.computing, mine.sending, room)
         if len(fit) == 0:
             fit = np.array([np.argmin(mine.computing + mine.sending)])
-        places = asked[fit[: here.size]]
-        return here.cohort(places, np.full(len(places), len(asked) / clients))
+        places = asked[fit[: context.size]]
+        return context.cohort(places, np.full(len(places), len(asked) / clients))
 
     def usual(self, links: Conditions, size: int) -> float:
         """The quantile of what a round with each client takes: its own time, and where uploads come one after the

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.core.population import Population
 
@@ -40,11 +40,11 @@ class FedLECC:
         0.2, "Hellinger distance up to which two clients are of one cluster", ge=0, le=1, tune=(0.05, 0.6, "linear")
     )
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         if not np.isfinite(scores).all():
             raise ValueError("a client's score is not finite")
-        labels = label_shares(here.population)
-        return here.cohort(by_cluster(connected(hellinger(labels), self.reach), scores, here.size, self.clusters))
+        labels = label_shares(context.population)
+        return context.cohort(by_cluster(connected(hellinger(labels), self.reach), scores, context.size, self.clusters))
 
 
 def label_shares(population: Population) -> Reals:

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.select.divfl import newcomers
 from heteroselect.parts.select.draws import weighted
@@ -34,23 +34,23 @@ class FedSTaS:
     unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        fresh = newcomers(here, self.unseen)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        fresh = newcomers(context, self.unseen)
         if fresh is not None:
             return fresh
-        table = gram(here.population)
-        strata, spreads = stratified(table, min(self.strata, here.size), here.random)
+        table = gram(context.population)
+        strata, spreads = stratified(table, min(self.strata, context.size), context.random)
         counts = np.bincount(strata, minlength=len(spreads))
         spreads = np.sqrt(spreads) if self.spread == "deviation" else spreads
         drawn, shares = [], []
-        for stratum, taken in enumerate(neyman(counts, spreads, here.size)):
+        for stratum, taken in enumerate(neyman(counts, spreads, context.size)):
             members = np.flatnonzero(strata == stratum)
             if taken:
                 lengths = np.sqrt(np.maximum(np.diag(table)[members], 0.0))
-                drawn.append(members[weighted(lengths, int(taken), here.random).places])
+                drawn.append(members[weighted(lengths, int(taken), context.random).places])
                 shares.append(np.full(int(taken), counts[stratum] / taken))
         share = np.concatenate(shares)
-        return here.cohort(np.concatenate(drawn), share=share / share.sum())
+        return context.cohort(np.concatenate(drawn), share=share / share.sum())
 
 
 def neyman(counts: Counts, spreads: Reals, size: int) -> Counts:

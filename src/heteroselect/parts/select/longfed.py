@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.parts.select.facility import farthest
 from heteroselect.parts.select.geometry import SKETCH, distances, gram
 
@@ -37,21 +37,21 @@ class LongFed:
     slack: float = setting(0.1, "ε: how much more often a client may be taken than one at distance 1", ge=0)
     sketch: int = setting(0, SKETCH, ge=0)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        table = distances(gram(here.population))
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        table = distances(gram(context.population))
         table = table / (table.max(initial=0.0) or 1.0)
-        clients, queues = remembered(here.state, here.ids)
-        mine = np.searchsorted(clients, here.ids)
+        clients, queues = remembered(context.state, context.ids)
+        mine = np.searchsorted(clients, context.ids)
         due = (queues.sum(0) - queues.sum(1))[mine]
-        places = representative(table, self.representation, due, here.size, here.random.permutation(len(table)))
+        places = representative(table, self.representation, due, context.size, context.random.permutation(len(table)))
         taken = np.isin(np.arange(len(table)), places).astype(np.float64)
         block = np.ix_(mine, mine)
         queues[block] = np.maximum(queues[block] + taken[:, None] - taken - self.slack * table, 0.0)
         np.fill_diagonal(queues, 0.0)
-        return here.cohort(places, state={"clients": clients, "queues": queues})
+        return context.cohort(places, state={"clients": clients, "queues": queues})
 
 
-def remembered(state: Kept, ids: Counts) -> tuple[Counts, Reals]:
+def remembered(state: PartState, ids: Counts) -> tuple[Counts, Reals]:
     """All clients met so far, and a queue per pair; that of a client met for the first time is empty."""
     before = state.get("clients", ids[:0])
     clients = np.union1d(before, ids)

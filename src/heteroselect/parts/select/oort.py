@@ -16,11 +16,11 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import Brings, setting
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.parts.select.draws import weighted
 
 
@@ -55,32 +55,32 @@ class Oort:
         1.0, "so many times the places are asked, and the first to answer count (the paper: 1.3)", ge=1
     )
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        population = here.population
-        size = min(math.ceil(self.overcommit * here.size - 1e-9), len(here.ids))
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        population = context.population
+        size = min(math.ceil(self.overcommit * context.size - 1e-9), len(context.ids))
         utility = statistical(population)
-        state = self.paced(here.state, utility, population, here.moment)
+        state = self.paced(context.state, utility, population, context.moment)
         tried, fresh = np.flatnonzero(np.isfinite(utility)), np.flatnonzero(np.isnan(utility))
 
         # how many of each: an epsilon of newcomers, as far as there are any
-        known = min(len(tried), size - round(self.epsilon(here.moment) * size))
+        known = min(len(tried), size - round(self.epsilon(context.moment) * size))
         new = min(len(fresh), size - known)
         known = size - new
 
-        speed = 1 / (here.links.computing + here.links.sending)
+        speed = 1 / (context.links.computing + context.links.sending)
         # who was asked before and never answered is worth another try, but less and less
         worth_trying = (speed / (1 + population.counts))[fresh]
-        explored = fresh[weighted(worth_trying, new, here.random).places] if new else fresh[:0]
-        worth = self.worth(utility, population, here.moment, state)
-        exploited = self.exploited(tried, worth, population, known, here.random) if known else tried[:0]
-        cohort = here.cohort(np.concatenate([exploited, explored]), state=state)
-        return replace(cohort, enough=here.size) if size > here.size else cohort
+        explored = fresh[weighted(worth_trying, new, context.random).places] if new else fresh[:0]
+        worth = self.worth(utility, population, context.moment, state)
+        exploited = self.exploited(tried, worth, population, known, context.random) if known else tried[:0]
+        cohort = context.cohort(np.concatenate([exploited, explored]), state=state)
+        return replace(cohort, enough=context.size) if size > context.size else cohort
 
     def epsilon(self, moment: Moment) -> float:
         """The share of newcomers in this round."""
         return max(self.explore * self.explore_decay ** (moment.round - 1), self.explore_minimum)
 
-    def worth(self, utility: Reals, population: Population, moment: Moment, state: Kept) -> Reals:
+    def worth(self, utility: Reals, population: Population, moment: Moment, state: PartState) -> Reals:
         """Util = ((min(U, clip) − 0.999·min U)/range + √(0.1·ln R/L))·(T/t)^α where t > T; NaN of those never tried."""
         if np.isnan(utility).all():
             return utility
@@ -105,7 +105,7 @@ class Oort:
         pool: Counts = rested[worth[rested] >= self.cut * last]
         return pool[weighted(worth[pool], size, rng).places]
 
-    def paced(self, state: Kept, utility: Reals, population: Population, moment: Moment) -> Kept:
+    def paced(self, state: PartState, utility: Reals, population: Population, moment: Moment) -> PartState:
         """Once per window: T ← T + Δ where the last one was worth as much as the one before it, and T ← T − Δ, but not
         below Δ, where they have hardly anything in common."""
         took = population.reported("seconds")

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import Brings
 
 
@@ -34,10 +34,10 @@ class PowerOfChoice:
         "weigh": {"kind": "uniform"},
     }
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        if not 1 <= here.size <= len(scores):
-            raise ValueError(f"{here.size} clients cannot be taken from {len(scores)}")
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        if not 1 <= context.size <= len(scores):
+            raise ValueError(f"{context.size} clients cannot be taken from {len(scores)}")
         if np.isnan(scores).any():
             raise ValueError("a client's score is not a number")
-        order = np.lexsort((here.random.random(len(scores)), -scores))
-        return here.cohort(order[: here.size])
+        order = np.lexsort((context.random.random(len(scores)), -scores))
+        return context.cohort(order[: context.size])

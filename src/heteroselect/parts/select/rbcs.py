@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.parts.select.by_client import recalled
 
@@ -37,44 +37,44 @@ class RBCSF:
     optimism: float = setting(1.0, "α: how far below its estimate a time is taken, in deviations", ge=0)
     ridge: float = setting(1.0, "λ of the regression of times", gt=0)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         start = {
             "queue": 0.0,
             "products": np.zeros(FEATURES**2),
             "targets": np.zeros(FEATURES),
             "contexts": np.zeros(FEATURES),
         }
-        met = here.state.get("clients", here.ids[:0])
-        clients, kept = recalled(here.state, here.ids, **start)
-        beta = self.guarantee * here.size / len(clients)
-        kept["queue"][~np.isin(clients, met)] = beta * (here.moment.round - 1)
-        mine = np.searchsorted(clients, here.ids)
-        kept = self.learnt(kept, mine, here)
-        contexts = self.contexts(here)
+        met = context.state.get("clients", context.ids[:0])
+        clients, kept = recalled(context.state, context.ids, **start)
+        beta = self.guarantee * context.size / len(clients)
+        kept["queue"][~np.isin(clients, met)] = beta * (context.moment.round - 1)
+        mine = np.searchsorted(clients, context.ids)
+        kept = self.learnt(kept, mine, context)
+        contexts = self.contexts(context)
         times = self.times(kept["products"][:, mine], kept["targets"][:, mine], contexts)
-        places = quick_and_due(kept["queue"][mine], times, here.size, self.speed)
+        places = quick_and_due(kept["queue"][mine], times, context.size, self.speed)
         queue = kept["queue"] + beta
         queue[mine[places]] -= 1
         kept["contexts"][:, mine[places]] = contexts[:, places]
         state = {**kept, "clients": clients, "queue": np.maximum(queue, 0.0)}
-        return here.cohort(places, state=state)
+        return context.cohort(places, state=state)
 
-    def contexts(self, here: Situation) -> Reals:
+    def contexts(self, context: SelectionContext) -> Reals:
         """What a client's time may depend on, a column per candidate."""
-        before = here.population.last_round == here.moment.round - 1
-        lately = before & (here.moment.round > 1)
-        return np.stack([here.links.step_seconds, lately.astype(np.float64), here.links.sending])
+        before = context.population.last_round == context.moment.round - 1
+        lately = before & (context.moment.round > 1)
+        return np.stack([context.links.step_seconds, lately.astype(np.float64), context.links.sending])
 
-    def learnt(self, kept: dict[str, Reals], mine: Counts, here: Situation) -> dict[str, Reals]:
+    def learnt(self, kept: dict[str, Reals], mine: Counts, context: SelectionContext) -> dict[str, Reals]:
         """With the times of those whose last round is not yet learnt from."""
-        took = here.population.reported("seconds")
+        took = context.population.reported("seconds")
         waiting = kept["contexts"][:, mine].any(0)
-        answered = here.population.answered == here.population.last_round  # else the time is of an earlier round
+        answered = context.population.answered == context.population.last_round  # else the time is of an earlier round
         done = np.flatnonzero(waiting & answered & np.isfinite(took))
         found = {name: array.copy() for name, array in kept.items()}
-        context = kept["contexts"][:, mine[done]]
-        found["products"][:, mine[done]] += (context[:, None] * context[None]).reshape(FEATURES**2, -1)
-        found["targets"][:, mine[done]] += took[done] * context
+        features = kept["contexts"][:, mine[done]]
+        found["products"][:, mine[done]] += (features[:, None] * features[None]).reshape(FEATURES**2, -1)
+        found["targets"][:, mine[done]] += took[done] * features
         found["contexts"][:, mine[waiting]] = 0.0
         return found
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.parts.select.by_client import recalled
 from heteroselect.parts.select.draws import gumbel_top
 
@@ -37,23 +37,23 @@ class Reinforced:
     slowness: float = setting(0.1, "λ: what a round of mean length costs", ge=0)
     keep: float = setting(0.9, "what the baseline of rewards keeps each round", ge=0, lt=1)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        state = self.learnt(here)
-        features = described(here)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        state = self.learnt(context)
+        features = described(context)
         policy = state.get("policy", np.zeros(FEATURES))
         logits = features @ policy
-        drawn = gumbel_top(logits, here.size, here.random)
+        drawn = gumbel_top(logits, context.size, context.random)
         slope = likelihood_slope(features, logits, drawn.places)
-        return here.cohort(drawn.places, drawn.inclusion, state={**state, "policy": policy, "slope": slope})
+        return context.cohort(drawn.places, drawn.inclusion, state={**state, "policy": policy, "slope": slope})
 
-    def learnt(self, here: Situation) -> Kept:
+    def learnt(self, context: SelectionContext) -> PartState:
         """The state after the reward of the last round, if anybody answered in it."""
-        clients, kept = recalled(here.state, here.ids, losses=0.0)  # 0: none yet
-        state: dict[str, NDArray[Any]] = {**here.state, "clients": clients, "losses": kept["losses"]}
-        mine, population = np.searchsorted(clients, here.ids), here.population
+        clients, kept = recalled(context.state, context.ids, losses=0.0)  # 0: none yet
+        state: dict[str, NDArray[Any]] = {**context.state, "clients": clients, "losses": kept["losses"]}
+        mine, population = np.searchsorted(clients, context.ids), context.population
         took, losses = population.reported("seconds"), population.reported("loss")
-        done = (population.answered == here.moment.round - 1) & np.isfinite(took) & np.isfinite(losses)
-        if here.moment.round == 1 or "slope" not in here.state or not done.any():
+        done = (population.answered == context.moment.round - 1) & np.isfinite(took) & np.isfinite(losses)
+        if context.moment.round == 1 or "slope" not in context.state or not done.any():
             return state
         before, now = kept["losses"][mine][done], losses[done]
         fallen = np.log(before[before > 0] / np.maximum(now[before > 0], 1e-12))
@@ -66,20 +66,20 @@ class Reinforced:
         return state | {"seconds": np.array(seconds), "rounds": np.array(rounds + 1)}
 
 
-def reinforced(state: Kept, reward: float, rate: float, keep: float) -> dict[str, Reals]:
+def reinforced(state: PartState, reward: float, rate: float, keep: float) -> dict[str, Reals]:
     """φ ← φ + rate·(reward − baseline)·∇ ln P; the first reward is the first baseline."""
     baseline = float(state.get("baseline", reward))
     policy = state["policy"] + rate * (reward - baseline) * state["slope"]
     return {"policy": policy, "baseline": np.array(keep * baseline + (1 - keep) * reward)}
 
 
-def described(here: Situation) -> Reals:
+def described(context: SelectionContext) -> Reals:
     """Of each client: the loss it last reported, how long ago it took part and how often, how long it would take, and
     how much data it has; each with mean 0 and deviation 1 over the candidates, and 0 where it is not known."""
-    population, links = here.population, here.links
+    population, links = context.population, context.links
     columns = [
         population.reported("loss"),
-        here.moment.round - population.last_round.astype(np.float64),
+        context.moment.round - population.last_round.astype(np.float64),
         population.counts.astype(np.float64),
         links.computing + links.sending,
         population.sizes.astype(np.float64),

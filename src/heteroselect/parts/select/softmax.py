@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import Brings, setting
 from heteroselect.parts.select.draws import gumbel_top
@@ -25,7 +25,7 @@ class Softmax:
         """τ(t) = τ₀(1 − 0.5·min(t/T, 1))   (below eq. 6)"""
         return self.temperature * (1 - self.decay * moment.progress)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        tau = self.tau(here.moment)
-        drawn = gumbel_top(scores / tau, here.size, here.random)
-        return here.cohort(drawn.places, drawn.inclusion, tau=tau)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        tau = self.tau(context.moment)
+        drawn = gumbel_top(scores / tau, context.size, context.random)
+        return context.cohort(drawn.places, drawn.inclusion, tau=tau)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.cohort import Cohort, Situation
+from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 
 
@@ -17,10 +17,10 @@ class Uniform:
 
     kind: ClassVar[str] = "uniform"
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        clients = len(here.ids)
-        places = here.random.choice(clients, here.size, replace=False)
-        return here.cohort(places, np.full(here.size, here.size / clients))
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        clients = len(context.ids)
+        places = context.random.choice(clients, context.size, replace=False)
+        return context.cohort(places, np.full(context.size, context.size / clients))
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Everybody:
     kind: ClassVar[str] = "everybody"
     by_cohort: ClassVar[bool] = True
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        return here.cohort(np.arange(len(here.ids)))
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        return context.cohort(np.arange(len(context.ids)))
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Pool:
 
     pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
 
-    def select(self, scores: Reals, here: Situation) -> Cohort:
-        clients = len(here.ids)
-        size = max(self.pool, here.size)
+    def select(self, scores: Reals, context: SelectionContext) -> Cohort:
+        clients = len(context.ids)
+        size = max(self.pool, context.size)
         if self.pool == 0 or size >= clients:
-            return here.cohort(np.arange(clients))
-        places = np.sort(here.random.choice(clients, size, replace=False))
-        return here.cohort(places, np.full(size, size / clients))
+            return context.cohort(np.arange(clients))
+        places = np.sort(context.random.choice(clients, size, replace=False))
+        return context.cohort(places, np.full(size, size / clients))

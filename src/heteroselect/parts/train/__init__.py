@@ -7,7 +7,7 @@ from heteroselect.parts.train.rate import CosineRate, ScoreRate, SharedRate
 from heteroselect.parts.train.reach import reach
 from heteroselect.parts.train.scaffold import Scaffold
 from heteroselect.parts.train.sgd import SGD
-from heteroselect.parts.train.solver import Job, Remembering, Trainable, Trained, Turn, TwoSided
+from heteroselect.parts.train.solver import Job, Remembering, ServerContext, Trainable, Trained, TwoSided
 from heteroselect.parts.train.work import DeviceSteps, EqualSteps
 
 __all__ = [
@@ -22,10 +22,10 @@ __all__ = [
     "Remembering",
     "Scaffold",
     "ScoreRate",
+    "ServerContext",
     "SharedRate",
     "Trainable",
     "Trained",
-    "Turn",
     "TwoSided",
     "reach",
 ]

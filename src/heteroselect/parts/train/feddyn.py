@@ -12,9 +12,9 @@ import numpy as np
 
 from heteroselect.core.messages import Order
 from heteroselect.core.part import Brings, Requires, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values
-from heteroselect.parts.train.solver import EQUAL, Job, Local, Trainable, Trained, Turn, shift
+from heteroselect.parts.train.solver import EQUAL, Job, Local, ServerContext, Trainable, Trained, shift
 
 
 @dataclass(frozen=True)
@@ -44,21 +44,21 @@ class FedDyn(Local):
         added = [shift("correction", state, model.vector.shape[-1]) for state in job.states]  # −h_k
         return descend(model, job, momentum=self.momentum, proximal=self.alpha, clip=self.clip, shift=added)
 
-    def shared(self, state: Kept) -> Kept:
+    def shared(self, state: PartState) -> PartState:
         return {}
 
-    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
+    def update_state(self, state: PartState, shared: PartState, sent: Update, order: Order) -> PartState:
         """h_k ← h_k − αΔ_k, with the Δ_k that was sent."""
         return {"correction": -shift("correction", state, sent.size) - np.float32(self.alpha) * sent.dense()}
 
-    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
+    def follow(self, state: PartState, aggregate: Values, turn: ServerContext) -> tuple[PartState, Values | None]:
         """h ← h − α(m/K)·Δ̄ and w ← mean(y_k) − h/α, which is −h/α beside the step of Δ̄."""
         correction = state.get("correction", np.zeros_like(aggregate))
         correction = correction - np.float32(self.alpha * turn.used / turn.clients) * aggregate
         step = aggregate - np.float32(1 / self.alpha) * correction
         return {"correction": correction}, step - aggregate
 
-    def shown(self, state: Kept, model: Values) -> Values:
+    def shown(self, state: PartState, model: Values) -> Values:
         """w itself, or w + h/α, which is the mean of the models that the last cohort sent."""
         if self.show == "model" or "correction" not in state:
             return model

@@ -57,10 +57,10 @@ class _Perturbed:
             self.outputs = self.model.outputs
             return value
         value = self._towards(loss, x, y)
-        here, statistics = self.vector.clone(), [buffer.clone() for buffer in self.module.buffers()]
+        context, statistics = self.vector.clone(), [buffer.clone() for buffer in self.module.buffers()]
         self._perturb()
         self.model.backward(loss, x, y)
-        self.vector.copy_(here)
+        self.vector.copy_(context)
         for buffer, before in zip(self.module.buffers(), statistics, strict=True):
             buffer.copy_(before)
         return value

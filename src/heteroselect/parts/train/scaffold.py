@@ -13,10 +13,10 @@ import numpy as np
 
 from heteroselect.core.messages import Order
 from heteroselect.core.part import Brings, Requires, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values
 from heteroselect.parts.train.reach import reach
-from heteroselect.parts.train.solver import EQUAL, Job, Local, Trainable, Trained, Turn, shift
+from heteroselect.parts.train.solver import EQUAL, Job, Local, ServerContext, Trainable, Trained, shift
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Scaffold(Local):
         added = [shift("control", state, model.vector.shape[-1], job.shared) for state in job.states]
         return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip, shift=added)
 
-    def shared(self, state: Kept) -> Kept:
+    def shared(self, state: PartState) -> PartState:
         return {"control": state["control"]} if "control" in state else {}
 
-    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
+    def update_state(self, state: PartState, shared: PartState, sent: Update, order: Order) -> PartState:
         """c_k ← c_k − c − Δ_k/(Hη), with the Δ_k that was sent."""
         factor = self._factor(order.steps, order.rate)
         return {"control": -shift("control", state, sent.size, shared) - factor * sent.dense()}
 
-    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
+    def follow(self, state: PartState, aggregate: Values, turn: ServerContext) -> tuple[PartState, Values | None]:
         """c ← c + (m/K)·mean(c_k⁺ − c_k), in which c_k⁺ − c_k = −c − Δ_k/(Hη); `aggregate` is the plain mean of Δ_k."""
         control = state.get("control", np.zeros_like(aggregate))
         change = -control - self._factor(turn.steps, turn.rate) * aggregate

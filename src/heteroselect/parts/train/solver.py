@@ -8,7 +8,7 @@ import numpy as np
 
 from heteroselect.core.messages import Order
 from heteroselect.core.part import Requires, setting
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Batch = tuple[Tensor, Tensor]
 
-EQUAL: Requires = {"work": ("equal",), "rate": ("shared",), "weigh": ("uniform",), "aggregate": ("mean",)}
+EQUAL: Requires = {"local_steps": ("equal",), "lr": ("shared",), "weigh": ("uniform",), "aggregate": ("mean",)}
 """The kinds of other roles with which corrections of drift add up: all clients do the same and count the same."""
 
 
@@ -48,8 +48,8 @@ class Job:
     batches: "Callable[[], Batch]"
     rates: Sequence[float]
     steps: int
-    states: Sequence[Kept] = ({},)
-    shared: Kept = field(default_factory=dict)
+    states: Sequence[PartState] = ({},)
+    shared: PartState = field(default_factory=dict)
     examples: bool = False
     labels: "Tensor | None" = None
     noise: bool = False
@@ -81,7 +81,7 @@ class Trained:
         return {name: float(value if row is None else value[row]) for name, value in known.items()}
 
 
-def shift(name: str, state: Kept, size: int, shared: Kept | None = None) -> Values:
+def shift(name: str, state: PartState, size: int, shared: PartState | None = None) -> Values:
     """The vector of that name that came down, minus the client's own; what is not there yet is zero."""
     found = shared[name].copy() if shared and name in shared else np.zeros(size, np.float32)
     if name in state:
@@ -90,7 +90,7 @@ def shift(name: str, state: Kept, size: int, shared: Kept | None = None) -> Valu
 
 
 @dataclass(frozen=True)
-class Turn:
+class ServerContext:
     """What the server knows of a round when it moves its own vectors: the rate and the steps it ordered, how many
     clients' updates it used, and of how many clients in all."""
 
@@ -104,7 +104,7 @@ class Turn:
 class Remembering(Protocol):
     """A solver whose clients keep something from one round to the next."""
 
-    def settle(self, state: Kept, shared: Kept, sent: Update, order: Order) -> Kept:
+    def update_state(self, state: PartState, shared: PartState, sent: Update, order: Order) -> PartState:
         """The client's new state, once its update was used; `state` and `shared` are those it trained with."""
 
 
@@ -112,8 +112,8 @@ class Remembering(Protocol):
 class TwoSided(Remembering, Protocol):
     """A solver with a half at the server. Nothing but the update comes up: both halves follow from what was sent."""
 
-    def shared(self, state: Kept) -> Kept:
+    def shared(self, state: PartState) -> PartState:
         """What goes down with the model, of the server's `state`."""
 
-    def follow(self, state: Kept, aggregate: Values, turn: Turn) -> tuple[Kept, Values | None]:
+    def follow(self, state: PartState, aggregate: Values, turn: ServerContext) -> tuple[PartState, Values | None]:
         """The server's new state, and what else to add to its step."""

@@ -14,7 +14,7 @@ from heteroselect.core.flat import Weights
 from heteroselect.core.messages import Order, Upload
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.core.streams import Streams
 from heteroselect.core.update import Values
 from heteroselect.parts.allocate import Allocation
@@ -29,7 +29,7 @@ from heteroselect.world.ledger import Calibrated
 
 
 @dataclass(frozen=True)
-class Round:
+class RoundContext:
     """What a round works with: the moment, the server before it, and everything it runs on."""
 
     moment: Moment
@@ -50,8 +50,10 @@ class Round:
     def steps(self) -> int:
         """H of this round: that of the solver, and more where rounds become longer as the rate falls."""
         method, first = self.method, replace(self.moment, round=1, now=0.0)
-        start = getattr(method.rate, "start", None) or method.rate.eta(first)
-        return longer(method.train.steps, getattr(method.work, "growth", 0.0), start, method.rate.eta(self.moment))
+        start = getattr(method.lr, "start", None) or method.lr.eta(first)
+        return longer(
+            method.solver.steps, getattr(method.local_steps, "growth", 0.0), start, method.lr.eta(self.moment)
+        )
 
     @cached_property
     def hostile(self) -> NDArray[np.bool_]:
@@ -60,17 +62,17 @@ class Round:
     @cached_property
     def model(self) -> Weights:
         """The model that clients are sent this round, with the steps that lead to it."""
-        return self.on_its_way(self.server.weights, self.server.of("down"), self.server.round)
+        return self.on_its_way(self.server.weights, self.server.of("downlink"), self.server.round)
 
-    def on_its_way(self, weights: Weights, kept: Kept, round: int) -> Weights:
+    def on_its_way(self, weights: Weights, kept: PartState, round: int) -> Weights:
         """The model after `round`, with the steps that lead to it where it goes down as steps; `kept` is the role's."""
-        with naming("down"):
-            trail = self.method.down.trail(kept, round, len(self.server.population), self.clients.layout.size)
+        with naming("downlink"):
+            trail = self.method.downlink.trail(kept, round, len(self.server.population), self.clients.layout.size)
         return replace(weights, trail=trail)
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """What the server knows before it decides: the simulated second, what clients have to work with, whose loss was
     asked for, the scores, and which claims were not believed."""
 
@@ -116,7 +118,7 @@ class Result:
     measured batch-norm statistics."""
 
     model: Weights
-    state: dict[str, Kept]
+    state: dict[str, PartState]
     aggregate: Values | None
     weights: Reals
     calibrated: list[Calibrated]

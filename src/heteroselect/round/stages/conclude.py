@@ -7,46 +7,46 @@ import numpy as np
 from heteroselect.core.arrays import Counts
 from heteroselect.core.cohort import Outcome
 from heteroselect.core.population import Population
-from heteroselect.core.state import Kept
+from heteroselect.core.state import PartState
 from heteroselect.parts.compress import Update
 from heteroselect.round.receive import Arrived, remembered
-from heteroselect.round.server import Clients, Played, Record, Remote, Server
-from heteroselect.round.stages import Answers, Plan, Result, Round, Seen
+from heteroselect.round.server import Clients, Record, Remote, RoundOutcome, Server
+from heteroselect.round.stages import Answers, Observation, Plan, Result, RoundContext
 from heteroselect.world import Event
 from heteroselect.world.note import world_note
 
 
 def conclude(
-    this: Round, seen: Seen, plan: Plan, answers: Answers, result: Result, *, started: Counts | None = None
-) -> Played:
+    ctx: RoundContext, seen: Observation, plan: Plan, answers: Answers, result: Result, *, started: Counts | None = None
+) -> RoundOutcome:
     """The record, and what the server knows afterwards. Those selected were `started`, where these are others than
     answered."""
-    method, ids, arrived = this.method, plan.cohort.ids, answers.arrived
-    record = recorded(this, seen, plan, answers, result)
+    method, ids, arrived = ctx.method, plan.cohort.ids, answers.arrived
+    record = recorded(ctx, seen, plan, answers, result)
     received: dict[int, Update] = {}
     if "uploads" in method.needs:
-        received = {k: remembered(update, method, this.streams) for k, update in arrived.updates.items()}
-    population = known(seen.population, answers, ids if started is None else started, this.number)
-    state = learned(this, plan, answers, result, remember=bool(received))
-    after = Server(result.model, population, state, this.number, this.server.now + record.seconds)
+        received = {k: remembered(update, method, ctx.streams) for k, update in arrived.updates.items()}
+    population = known(seen.population, answers, ids if started is None else started, ctx.number)
+    state = learned(ctx, plan, answers, result, remember=bool(received))
+    after = Server(result.model, population, state, ctx.number, ctx.server.now + record.seconds)
     counted = result.weights > 0 if method.keep_unweighted else np.ones(len(ids), bool)
     used = {int(k): bool(counts) and int(k) in arrived.updates for k, counts in zip(ids, counted, strict=True)}
-    return Played(after, record, used, received)
+    return RoundOutcome(after, record, used, received)
 
 
-def recorded(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Result) -> Record:
+def recorded(ctx: RoundContext, seen: Observation, plan: Plan, answers: Answers, result: Result) -> Record:
     """What is written down of the round; its seconds are told by all clocks that go with it."""
-    method, ids, arrived, clock = this.method, plan.cohort.ids, answers.arrived, this.environment.clock
+    method, ids, arrived, clock = ctx.method, plan.cohort.ids, answers.arrived, ctx.environment.clock
     losses = seen.population.losses
     sent = replace(arrived.sent, calibrated=result.calibrated)
-    waited, by_charge = seen.now - this.server.now, dict[str, float]()
+    waited, by_charge = seen.now - ctx.server.now, dict[str, float]()
     for charge, training in arrived.other_clocks.items():
         other = replace(clock, charge=charge)
         beside = other.beside(sent, seen.conditions, method.score.batches, seen.now, training)
         by_charge[charge] = waited + (training + beside)
     kept = [upload.report["memory"] for upload in answers.uploads.values() if "memory" in upload.report]
     return Record(
-        round=this.number,
+        round=ctx.number,
         accuracy=None,
         loss_mean=float(losses.mean()) if np.isfinite(losses).all() else None,
         selected=ids.tolist(),
@@ -60,10 +60,10 @@ def recorded(this: Round, seen: Seen, plan: Plan, answers: Answers, result: Resu
         tau=plan.cohort.tau,
         theta=plan.allocation.theta,
         beta=plan.beta,
-        learning_rate=method.rate.eta(this.moment),
+        learning_rate=method.lr.eta(ctx.moment),
         memory_norm=float(np.mean(kept)) if kept else None,
         score_parts={name: float(part.mean()) for name, part in seen.scores.parts.items()},
-        events=with_troubles(arrived, this.clients),
+        events=with_troubles(arrived, ctx.clients),
         world=world_note(
             seen.conditions,
             clock,
@@ -86,13 +86,13 @@ def known(population: Population, answers: Answers, selected: Counts, t: int) ->
     return replace(population, losses=nobody).selected(selected, t).reported_by(reports)
 
 
-def learned(this: Round, plan: Plan, answers: Answers, result: Result, *, remember: bool) -> dict[str, Kept]:
+def learned(ctx: RoundContext, plan: Plan, answers: Answers, result: Result, *, remember: bool) -> dict[str, PartState]:
     """What the parts keep once they were told what came of the round; the aggregate they are told where uploads are
     remembered, and as those are."""
-    method, updates, mean = this.method, answers.arrived.updates, result.aggregate
-    average = remembered(Update.whole(mean), method, this.streams) if remember and mean is not None else None
+    method, updates, mean = ctx.method, answers.arrived.updates, result.aggregate
+    average = remembered(Update.whole(mean), method, ctx.streams) if remember and mean is not None else None
     norms = np.array([answers.uploads[k].report.get("norm", np.nan) for k in updates])
-    outcome = Outcome(this.number, np.array(list(updates), np.int64), plan.allocation.theta, norms, average)
+    outcome = Outcome(ctx.number, np.array(list(updates), np.int64), plan.allocation.theta, norms, average)
     state = dict(result.state)
     for role in ("score", "select", "allocate"):
         part = getattr(method, role)
