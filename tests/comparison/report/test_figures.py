@@ -4,7 +4,7 @@ import pytest
 from matplotlib import rc_context
 
 from heteroselect.comparison.report import figures
-from heteroselect.comparison.report.figures import accuracy, names, score_parts, selections, write
+from heteroselect.comparison.report.figures import accuracy, names, race, score_parts, selections, write
 from heteroselect.comparison.report.load import compare
 from heteroselect.errors import HeteroSelectError
 
@@ -20,7 +20,7 @@ def test_each_figure_is_a_pdf_and_a_png(make_run, tmp_path):
     assert sorted(path.name for path in written) == sorted(names())
     for path in written:
         content = path.read_bytes()
-        assert content.startswith(b"%PDF" if path.suffix == ".pdf" else b"\x89PNG")
+        assert content.startswith({".pdf": b"%PDF", ".png": b"\x89PNG", ".svg": b"<?xml"}[path.suffix])
         assert b"mark-of-ours" in content
     again = write(found, tmp_path / "again", "mark-of-ours")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
@@ -34,7 +34,7 @@ def test_other_runs_give_other_figures(make_run, tmp_path):
 
 def test_score_parts_only_where_a_method_scores(make_run, tmp_path):
     written = write(compare([make_run("a", each={"score_parts": None})]), tmp_path / "figures", "m")
-    assert {path.stem for path in written} == {"accuracy", "to-target", "selections"}
+    assert {path.stem for path in written} == {"accuracy", "to-target", "selections", "race"}
 
 
 def test_each_part_of_the_score_has_a_scale_of_its_own(make_run):
@@ -59,6 +59,14 @@ def test_many_methods_with_long_names_leave_room_for_the_panels(make_run, tmp_pa
     assert heights[1] > 0.8 * heights[0]
     (legend,) = many.legends
     assert legend.get_window_extent().width <= many.bbox.width
+
+
+def test_the_race_has_a_logarithmic_axis_where_methods_send_amounts_of_another_order(make_run, tmp_path):
+    make_run("a")
+    make_run("b", method="alike", each={"bytes_up": 4_000_000})
+    assert [panel.get_xscale() for panel in race(compare([tmp_path / "runs"])).axes] == ["linear", "linear"]
+    make_run("c", method="frugal", each={"bytes_up": 100_000})
+    assert [panel.get_xscale() for panel in race(compare([tmp_path / "runs"])).axes] == ["linear", "log"]
 
 
 def test_a_place_that_cannot_be_written(make_run, tmp_path):

@@ -54,7 +54,7 @@ def test_no_page_and_no_figure_is_written_through_a_link(tmp_path, monkeypatch):
     out.mkdir()
     outside.mkdir()
     (outside / "thesis.svg").write_text("mine")
-    monkeypatch.setattr(figures, "_FIGURES", {"accuracy": lambda _: Figure()})
+    monkeypatch.setattr(figures, "_FIGURES", {"accuracy": (lambda _: Figure(), figures.ENDINGS)})
     names = [heatmap.PAGE, *heatmap.FIGURES, "tune.html", *figures.names()]
     for name in names:
         (out / name).symlink_to(outside / ("thesis.svg" if name == "cross.svg" else name))

@@ -11,6 +11,7 @@ from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from heteroselect.comparison.report import curves
 from heteroselect.comparison.report.compared import RECONSTRUCTED, target_bars, uniform_curves
@@ -21,11 +22,15 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import write_whole
 
 ENDINGS = (".pdf", ".png")
+FACTOR = 10
+"""Methods that differ by more than this factor in what they send are drawn on a logarithmic axis."""
+EITHER = "#7d848c"
+"""Text and axes that can be read on a white page and on a dark one."""
 _STROKES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 # text stays text in the PDF, so that it can be searched and set in the paper's own size
 _STYLE: dict[Any, Any] = {
     "font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "legend.frameon": False,
-    "legend.fontsize": 7,
+    "legend.fontsize": 7, "svg.hashsalt": "heteroselect",
 }  # fmt: skip
 
 
@@ -87,14 +92,53 @@ def score_parts(comparison: Comparison) -> Figure | None:
     return _with_legend(figure) if any(panel.lines for panel in figure.axes) else None
 
 
-_FIGURES: dict[str, Callable[[Comparison], Figure | None]] = {
-    "accuracy": accuracy, "to-target": bars, "selections": selections, "score-parts": score_parts,
-}  # fmt: skip
+def race(comparison: Comparison) -> Figure:
+    """Draw the accuracy against seconds and against the megabytes sent, as a picture of 800 pixels with a transparent
+    ground, for a web page."""
+    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
+    figure.patch.set_alpha(0)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for panel, axis, title in (
+        (left, "seconds", "simulated seconds"),
+        (right, "wire_megabytes", "MB sent by clients"),
+    ):
+        _bands(panel, comparison, partial(curves.accuracy, axis=axis), axis, width=2.0)
+        panel.axhline(comparison.target, color=EITHER, lw=1, ls="--")
+        scale = "log" if axis == "wire_megabytes" and wide(comparison, axis) else "linear"
+        panel.set(xscale=scale, facecolor="none", xlim=(0 if scale == "linear" else None, None))
+        panel.set_xlabel(title, color=EITHER, fontsize=12)
+        panel.tick_params(colors=EITHER, which="both", labelsize=11)
+        for side in panel.spines.values():
+            side.set_color(EITHER)
+    left.xaxis.set_major_locator(MaxNLocator(5))
+    right.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    left.yaxis.set_major_formatter(written(comparison.measure))
+    left.set_ylabel(_plain(comparison.measure.axis), color=EITHER, fontsize=12)
+    handles, labels = left.get_legend_handles_labels()
+    shown = figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(labels)), fontsize=11)
+    for text in shown.get_texts():
+        text.set_color(EITHER)
+    return figure
+
+
+def wide(comparison: Comparison, axis: str) -> bool:
+    """Whether methods differ so much in what they cost in all that only a logarithmic axis shows each of them."""
+    totals = [curves.spent(lines, axis)[-1] for group in comparison.groups for lines in group.lines if lines]
+    return bool(totals) and min(totals) > 0 and max(totals) > FACTOR * min(totals)
+
+
+_FIGURES: dict[str, tuple[Callable[[Comparison], Figure | None], tuple[str, ...]]] = {
+    "accuracy": (accuracy, ENDINGS),
+    "to-target": (bars, ENDINGS),
+    "selections": (selections, ENDINGS),
+    "score-parts": (score_parts, ENDINGS),
+    "race": (race, (".svg",)),
+}
 
 
 def names() -> list[str]:
     """Every file that `write` may write."""
-    return [f"{name}{ending}" for name in _FIGURES for ending in ENDINGS]
+    return [f"{name}{ending}" for name, (_, endings) in _FIGURES.items() for ending in endings]
 
 
 def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
@@ -102,26 +146,35 @@ def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, draw in _FIGURES.items():
+        for name, (draw, endings) in _FIGURES.items():
             with rc_context(_STYLE):
                 figure = draw(comparison)
                 if figure is None:
                     continue
                 if any(group.reconstruction for group in comparison.groups):
                     figure.supxlabel(RECONSTRUCTED, fontsize=6, x=0.01, ha="left")
-                for ending in ENDINGS:
+                for ending in endings:
                     path = folder / f"{name}{ending}"
-                    # no date: the same runs give the same file
-                    about = {"Creator": mark, "CreationDate": None} if ending == ".pdf" else {"Software": mark}
-                    write_whole(path, saved(figure, ending, 300, about))
+                    write_whole(path, saved(figure, ending, 300, _about(ending, mark)))
                     written.append(path)
     except OSError as error:
         raise HeteroSelectError(f"--figures: {folder} cannot be written ({error.strerror or error}).") from error
     return written
 
 
+def _about(ending: str, mark: str) -> dict[str, str | None]:
+    """What a file says of itself; no date, so that the same runs give the same file."""
+    if ending == ".png":
+        return {"Software": mark}
+    return {"Creator": mark, "CreationDate" if ending == ".pdf" else "Date": None}
+
+
 def _bands(
-    panel: Axes, comparison: Comparison, pick: Callable[[curves.Lines], curves.Curve], axis: str = "rounds"
+    panel: Axes,
+    comparison: Comparison,
+    pick: Callable[[curves.Lines], curves.Curve],
+    axis: str = "rounds",
+    width: float = 1.2,
 ) -> None:
     """Draw the mean and the seed band of each method that has one, and for which the `axis` means something."""
     for index, group in enumerate(comparison.groups):
@@ -129,7 +182,7 @@ def _bands(
         if len(band.x) and group.counts(axis):
             stroke, marker = _STROKES[style.dash], "" if len(band.x) > 1 else "o"
             label = _plain(group.label)
-            panel.plot(band.x, band.mean, color=style.colour, ls=stroke, lw=1.2, marker=marker, label=label)
+            panel.plot(band.x, band.mean, color=style.colour, ls=stroke, lw=width, marker=marker, label=label)
             panel.fill_between(band.x, band.low, band.high, color=style.colour, alpha=0.16, lw=0)
 
 
