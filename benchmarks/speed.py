@@ -42,6 +42,7 @@ from heteroselect.round.round import play_round
 from heteroselect.runs import experiment as experiments
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.loop import evaluator
+from heteroselect.runs.own import Own
 from heteroselect.settings.config import load
 
 RESULTS = Path(__file__).parent / "results"
@@ -74,7 +75,7 @@ def cifar(changes: dict[str, Any]) -> experiments.Experiment:
             Examples(torch.from_numpy(x[a:b]), torch.from_numpy(y[a:b])) for a, b in ((0, 50_000), (50_000, 60_000))
         ]
         source = Source("random images", *parts, 10, Pixels((0.5,) * 3, (0.25,) * 3, augment=True))
-        return experiments.prepare(load("cifar10", changes=changes), data=source)
+        return experiments.prepare(load("cifar10", changes=changes), Own(data=source))
 
 
 def round_against_bare_loop(threads: int, repeats: int) -> list[Row]:

@@ -10,7 +10,15 @@ The command line does the same: `heteroselect run mnist --seed 42`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import (
+    DataError,
+    Diverged,
+    FolderError,
+    HeteroSelectError,
+    MissingExtra,
+    OwnCodeError,
+    SettingError,
+)
 from heteroselect.version import __version__
 
 if TYPE_CHECKING:
@@ -26,11 +34,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "Config",
+    "DataError",
+    "Diverged",
+    "FolderError",
     "HeteroSelectError",
     "Interrupted",
     "Method",
     "Metric",
+    "MissingExtra",
+    "OwnCodeError",
     "Result",
+    "SettingError",
     "__version__",
     "compare",
     "load",

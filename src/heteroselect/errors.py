@@ -1,4 +1,17 @@
-"""The one error that is meant for people."""
+"""Errors that are meant for people, and that a script can catch. Each is one sentence that names the setting, the file
+or the folder, and says what to do.
+
+    HeteroSelectError        all of them; the command line prints the sentence and ends with exit code 2
+    ├── SettingError         a setting, an option or an argument that is wrong, alone or beside others
+    ├── DataError            a data set, a file of a world, or data handed over that a run cannot work with
+    ├── FolderError          a run's folder that is taken, damaged, in use, or of another run
+    ├── OwnCodeError         a user's own file or part that fails, or answers what it may not
+    ├── Diverged             a model whose numbers have stopped being finite
+    └── MissingExtra         a package that is not installed, with the command that installs it
+
+    Interrupted              Ctrl-C, with the run as far as it came: a KeyboardInterrupt, so that no handler of errors
+                             takes it for one
+"""
 
 import functools
 import re
@@ -11,7 +24,31 @@ T = TypeVar("T")
 
 
 class HeteroSelectError(Exception):
-    """Something the user can mend: one sentence that names the setting and what is allowed."""
+    """Something the user can mend: one sentence that says what to do."""
+
+
+class SettingError(HeteroSelectError):
+    """A setting, an option or an argument is wrong, alone or beside others."""
+
+
+class DataError(HeteroSelectError):
+    """A data set, a file of a world, or data handed over is missing, damaged or not what a run can work with."""
+
+
+class FolderError(HeteroSelectError):
+    """A run's folder is taken, damaged, in use, or of another run."""
+
+
+class OwnCodeError(HeteroSelectError):
+    """A user's own file or part fails, or answers what it may not."""
+
+
+class Diverged(HeteroSelectError):  # noqa: N818 (what one catches, by its name)
+    """The numbers of a model have stopped being finite."""
+
+
+class MissingExtra(HeteroSelectError):  # noqa: N818
+    """A package is not installed."""
 
 
 def meant(name: object, allowed: Iterable[str]) -> str:
@@ -25,7 +62,7 @@ def meant(name: object, allowed: Iterable[str]) -> str:
 
 
 def in_python(call: Callable[P, T]) -> Callable[P, T]:
-    """For what people call in Python: errors name the options of the command line, which are arguments here."""
+    """A decorator for what people call in Python: errors name options of the command line, which are arguments here."""
 
     @functools.wraps(call)
     def called(*given: P.args, **named: P.kwargs) -> T:
@@ -35,7 +72,7 @@ def in_python(call: Callable[P, T]) -> Callable[P, T]:
             text = as_arguments(str(error))
             if text == str(error):
                 raise
-            raise HeteroSelectError(text) from error
+            raise type(error)(text) from error
 
     return called
 
@@ -43,8 +80,8 @@ def in_python(call: Callable[P, T]) -> Callable[P, T]:
 def as_arguments(text: str) -> str:
     """A sentence with the names of arguments for those of options; commands stay what they are.
 
-    >>> as_arguments("--threads: allowed is 1 or more, not 0.")
-    'threads: allowed is 1 or more, not 0.'
+    >>> as_arguments("--threads: choose 1 or more, not 0.")
+    'threads: choose 1 or more, not 0.'
     >>> as_arguments("data: not here; `heteroselect data mnist --data-dir x` fetches it into --data-dir.")
     'data: not here; `heteroselect data mnist --data-dir x` fetches it into data_dir.'
     """

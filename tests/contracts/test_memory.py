@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compressing import array, assert_equal, normal
-from heteroselect.core.part import SettingError, check
+from heteroselect.core.part import FieldError, check
 from heteroselect.core.state import by_role, flat
 from heteroselect.parts.compress import EF21, MEMORIES, ErrorMemory, MomentumMemory, NoMemory, PartState, TopK, Update
 from heteroselect.parts.compress.topk import top_positions
@@ -143,5 +143,5 @@ def test_at_beta_one_what_arrived_and_what_waits_make_the_whole(part: Any, lost:
 
 
 def test_the_least_decay_is_at_most_the_largest() -> None:
-    with pytest.raises(SettingError, match="minimum: allowed is at most the maximum"):
+    with pytest.raises(FieldError, match="minimum: allowed is at most the maximum"):
         ErrorMemory(minimum=0.9, maximum=0.8)

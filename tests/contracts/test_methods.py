@@ -17,6 +17,7 @@ from heteroselect.round.server import RoundOutcome, Server
 from heteroselect.round.step import play_step
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import simulated
+from heteroselect.runs.own import Own
 from heteroselect.runs.progress import Progress
 from heteroselect.settings.config import load
 from heteroselect.world import Availability, DrawnWorld, GivenDevices, Intervals, LinkTrace, Rates, TracedLinks, World
@@ -57,7 +58,7 @@ def experiment(method: Method) -> Experiment:
     if getattr(method.score, "mode", "") == "candidates":
         changes["method.score.candidates"] = SELECTED + 1
     run = {"clients": CLIENTS, "selected": SELECTED, "rounds": ROUNDS, "data": {"partition": "iid"}}
-    return prepare(load(run, method=method, changes=changes), data=blobs())
+    return prepare(load(run, method=method, changes=changes), Own(data=blobs()))
 
 
 def played(

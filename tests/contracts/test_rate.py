@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import SettingError, check, declared
+from heteroselect.core.part import FieldError, check, declared
 from heteroselect.parts.train import CosineRate, DeviceSteps, EqualSteps, ScoreRate, SharedRate
 
 
@@ -116,7 +116,7 @@ def test_work_by_device_refuses_a_speed_that_is_not_finite(work, bad):
     ],
 )
 def test_bounds(part, field):
-    with pytest.raises(SettingError) as error:
+    with pytest.raises(FieldError) as error:
         check(part)
     assert error.value.name == field
 

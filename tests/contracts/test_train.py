@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.messages import Order
-from heteroselect.core.part import SettingError, check, declared, setting
+from heteroselect.core.part import FieldError, check, declared, setting
 from heteroselect.core.state import by_role, flat
 from heteroselect.core.update import Update
 from heteroselect.engines.simulate.together import Together
@@ -257,7 +257,7 @@ def test_the_settings_are_declared(solver):
     assert {"steps", "batch"} <= set(settings)
     assert all(one.meaning for one in settings.values())
     for name, bad in (("steps", 0), ("batch", 0)):
-        with pytest.raises(SettingError) as error:
+        with pytest.raises(FieldError) as error:
             check(replace(solver, **{name: bad}))
         assert error.value.name == name
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from compressing import assert_same, normal
-from heteroselect.core.part import SettingError, check
+from heteroselect.core.part import FieldError, check
 from heteroselect.parts.compress import VALUES, BFloat16, Float16, Float32, UniformValues, Update
 from heteroselect.parts.compress.codecs.grid import Grid
 from heteroselect.parts.compress.wire import decode, encode
@@ -128,5 +128,5 @@ def test_its_settings_are_allowed(part: Any) -> None:
 
 
 def test_other_bits_are_refused() -> None:
-    with pytest.raises(SettingError, match="bits: allowed is 2, 3, 4 or 8"):
+    with pytest.raises(FieldError, match="bits: allowed is 2, 3, 4 or 8"):
         check(UniformValues(5))  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from heteroselect.core.cohort import Cohort, SelectionContext, checked
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.core.population import Population
 
 ALLOWED = np.array([2, 3, 5, 8])
@@ -59,7 +59,7 @@ def test_shares_keep_their_sum_and_their_ratios(share, data):
     ],
 )
 def test_what_a_selector_must_not_answer_is_said(ids, inclusion, sentence):
-    with pytest.raises(SettingError, match=sentence):
+    with pytest.raises(FieldError, match=sentence):
         checked(Cohort(np.array(ids), np.array(inclusion, float)), ALLOWED)
 
 
@@ -70,12 +70,12 @@ def test_a_list_will_do():
 
 @pytest.mark.parametrize("answer", [np.array([1, 2]), [1, 2], None])
 def test_what_is_no_cohort_is_said(answer):
-    with pytest.raises(SettingError, match="allowed is a Cohort"):
+    with pytest.raises(FieldError, match="allowed is a Cohort"):
         checked(answer, ALLOWED)
 
 
 def test_an_inclusion_that_is_nothing_is_said():
-    with pytest.raises(SettingError, match="one finite number of inclusion"):
+    with pytest.raises(FieldError, match="one finite number of inclusion"):
         checked(Cohort(np.array([2]), None), ALLOWED)
 
 

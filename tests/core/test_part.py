@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from heteroselect.core.part import SettingError, check, declared, setting, values
+from heteroselect.core.part import FieldError, check, declared, setting, values
 from heteroselect.parts.kinds import KINDS
 
 
@@ -143,7 +143,7 @@ def test_what_is_allowed_becomes_the_fields_type(name, value, found):
     ],
 )
 def test_what_is_not_allowed_is_refused_by_name_with_what_is(name, value):
-    with pytest.raises(SettingError) as found:
+    with pytest.raises(FieldError) as found:
         SETTINGS[name].checked(value)
     assert found.value.name == name
     assert found.value.text == f"allowed is {SETTINGS[name].allowed}, not {value!r}"
@@ -157,7 +157,7 @@ class Bits:
 
 @pytest.mark.parametrize("value", [True, False])
 def test_a_choice_of_numbers_takes_no_bool(value):
-    with pytest.raises(SettingError, match=f"bits: allowed is 0 or 1, not {value}"):
+    with pytest.raises(FieldError, match=f"bits: allowed is 0 or 1, not {value}"):
         declared(Bits)["bits"].checked(value)
 
 
@@ -169,14 +169,14 @@ def test_a_choice_of_numbers_gives_the_number_that_was_declared(value):
 
 def test_a_part_is_checked_field_by_field():
     check(Mill())
-    with pytest.raises(SettingError, match="sails: allowed is a whole number ≥ 2 and < 9, not 1"):
+    with pytest.raises(FieldError, match="sails: allowed is a whole number ≥ 2 and < 9, not 1"):
         check(Mill(sails=1))
-    with pytest.raises(SettingError, match="grain: allowed is rye, wheat or oats, not 'maize'"):
+    with pytest.raises(FieldError, match="grain: allowed is rye, wheat or oats, not 'maize'"):
         check(Mill(grain="maize"))
 
 
 def test_an_error_of_the_whole_part_names_no_field():
-    assert str(SettingError("", "it cannot be")) == "it cannot be"
+    assert str(FieldError("", "it cannot be")) == "it cannot be"
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True) | st.integers())
@@ -185,7 +185,7 @@ def test_a_number_passes_where_it_is_within_the_bounds_and_nowhere_else(value):
     within = math.isfinite(value) and 0 < value <= 10
     try:
         found = SETTINGS["speed"].checked(value)
-    except SettingError:
+    except FieldError:
         assert not within
     else:
         assert within

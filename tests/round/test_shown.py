@@ -19,6 +19,7 @@ from heteroselect.round.round import play_round
 from heteroselect.round.shown import shown
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.loop import simulated
+from heteroselect.runs.own import Own
 from heteroselect.runs.progress import Progress
 from heteroselect.settings.config import load
 
@@ -39,7 +40,7 @@ def owners(count=6):
 
 def servers(method, rounds=4, **own):
     """The server after each round of a small run."""
-    made = prepare(load({**SMALL, "rounds": rounds}, method=method), data=owners(), test=owners(1)[0], **own)
+    made = prepare(load({**SMALL, "rounds": rounds}, method=method), Own(data=owners(), test=owners(1)[0], **own))
     progress, found = Progress.start(made, None), []
     with simulated(made, progress, threads=1) as engine:
         for t in range(1, rounds + 1):

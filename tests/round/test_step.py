@@ -29,6 +29,7 @@ from heteroselect.round.server import Server
 from heteroselect.round.step import play_step
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.loop import simulated
+from heteroselect.runs.own import Own
 from heteroselect.runs.progress import Progress, flight_arrays, flights_of
 from heteroselect.settings.config import load
 from heteroselect.world import Availability, Environment, Faults, Intervals
@@ -338,7 +339,7 @@ def test_among_equally_fast_clients_steps_of_a_whole_cohort_are_rounds(changes):
     same |= {"clients": 12, "selected": 4, "rounds": 6, "method.solver.steps": 2, "method.solver.batch": 4}
     found = []
     for wait in ({}, {"method.async_mode.kind": "buffer", "method.async_mode.size": 4}):
-        made = prepare(load({}, method="fedavg", changes={**same, **changes, **wait}), data=blobs())
+        made = prepare(load({}, method="fedavg", changes={**same, **changes, **wait}), Own(data=blobs()))
         progress, steps = Progress.start(made, None), []
         play = play_step if wait else play_round
         with simulated(made, progress, threads=1) as engine:

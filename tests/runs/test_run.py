@@ -17,6 +17,7 @@ from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import CONFIG, FINGERPRINT, MODEL, ROUNDS, SUMMARY
 from heteroselect.runs.loop import play
+from heteroselect.runs.own import Own
 from heteroselect.settings.config import load
 
 pytestmark = pytest.mark.slow  # whole runs; the command line's tests keep a few in `make check`
@@ -136,8 +137,8 @@ def test_a_run_leaves_torch_as_it_was():
 
 def test_dropout_is_noticed_and_its_absence_too():
     config = load(SMALL)
-    assert len(prepare(config, data=blobs(), model=Noisy).task.draws.functions) == 2  # dropout and randn_like
-    assert prepare(config, data=blobs()).task.draws == Draws()
+    assert len(prepare(config, Own(Noisy, blobs())).task.draws.functions) == 2  # dropout and randn_like
+    assert prepare(config, Own(data=blobs())).task.draws == Draws()
 
 
 class Drawing(nn.Module):
@@ -291,7 +292,7 @@ def test_a_method_handed_over_follows_settings_too():
 
 
 def test_an_experiment_can_be_played_again():
-    experiment = prepare(load(SMALL), data=blobs())
+    experiment = prepare(load(SMALL), Own(data=blobs()))
     first, again = (play(experiment, None, threads=1) for _ in range(2))
     assert first.model_sha256 == again.model_sha256
     assert first.rounds == again.rounds
@@ -427,7 +428,7 @@ def test_a_folder_with_a_run_is_never_overwritten(tmp_path):
 
 def test_initial_weights_come_from_the_seed():
     first, second, other = (
-        prepare(load(SMALL, changes={"seed": seed}), data=blobs(), model=Noisy).weights.sha256() for seed in (42, 42, 5)
+        prepare(load(SMALL, changes={"seed": seed}), Own(Noisy, blobs())).weights.sha256() for seed in (42, 42, 5)
     )
     assert first == second != other
 

@@ -22,6 +22,7 @@ from heteroselect.errors import HeteroSelectError, in_python
 from heteroselect.extras import require
 from heteroselect.round.method import Method
 from heteroselect.runs.display.progress import shown, where
+from heteroselect.runs.own import Own
 from heteroselect.world import World
 
 SEEDS = (42, 43, 44, 45, 46)
@@ -37,7 +38,7 @@ def compare(
     charge: str | None = None,
     settings: Mapping[str, Any] | None = None,
     tuned: str | Path | None = None,
-    model: Callable[[], nn.Module] | nn.Module | None = None,
+    model: Callable[[], nn.Module] | nn.Module | str | None = None,
     data: Any = None,
     test: Any = None,
     loss: Loss | None = None,
@@ -68,15 +69,15 @@ def compare(
     (['fedavg', 'oort'], 4)
     """
     given = {} if rounds is None else {"rounds": rounds}
-    own = _own({"model": model, "data": data, "test": test, "loss": loss, "metric": metric, "world": world})
-    changes, names = grids.clocked({**(settings or {}), **given}, charge), list(methods)
+    own, settings = _checked(Own(model, data, test, loss, metric, world)).settled(settings)
+    changes, names = grids.clocked({**settings, **given}, charge), list(methods)
     with _place(out) as path:
         called = [name.name if isinstance(name, Method) else name for name in names]
         found = None if tuned is None else read_tuned(Path(tuned), called, seeds)
         cells = grids.grid(config, names, seeds, changes, path, found, own)
         work.refuse_other_comparison(path, cells)
         words = {"--rounds": rounds, "--charge": charge, "--tuned": tuned}
-        pairs = [f"{key}={value}" for key, value in (settings or {}).items()]
+        pairs = [f"{key}={value}" for key, value in settings.items()]
         named = "SETTINGS" if isinstance(config, Mapping) else str(config)
         command = work.command_of(named, called, seeds, words, pairs) + _with(own)
         failed = _played(cells, threads=threads, progress=progress)
@@ -91,7 +92,7 @@ def study(
     also: Sequence[str | Path] = (),
     budget: float | None = None,
     results: str | Path | None = None,
-    model: Callable[[], nn.Module] | nn.Module | None = None,
+    model: Callable[[], nn.Module] | nn.Module | str | None = None,
     data: Any = None,
     test: Any = None,
     loss: Loss | None = None,
@@ -121,9 +122,10 @@ def study(
     >>> [row.method for row in found.table.rows], len(found.claims)
     (['fedavg', 'far'], 1)
     """
-    own = _own({"model": model, "data": data, "test": test, "loss": loss, "metric": metric, "world": world})
+    own, named = _checked(Own(model, data, test, loss, metric, world)).settled()
     file = None if isinstance(source, Mapping) else Path(source)
     wanted = studies.checked(source) if isinstance(source, Mapping) else studies.read(Path(source))
+    wanted = wanted.model_copy(update={"settings": {**wanted.settings, **named}})
     with _place(out) as path:
         planned = studies.plan(wanted, path, only, [Path(folder) for folder in also], own)
         name = file.stem if file is not None else "study"
@@ -137,10 +139,9 @@ def study(
         return work.finish_study(wanted, name, planned, path, command, **ends)[0]
 
 
-def _own(given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(own: Own) -> Own:
     """What the user handed over; one sentence about a metric that tables cannot tell."""
-    own = {name: one for name, one in given.items() if one is not None}
-    measure = Metric.of(own.get("metric")).measure
+    measure = Metric.of(own.metric).measure
     if measure.unit != "%" or not measure.higher:
         raise HeteroSelectError(
             f"metric: tables of a comparison have percentages, of which more is better; allowed is a Metric with the "
@@ -149,9 +150,9 @@ def _own(given: Mapping[str, Any]) -> dict[str, Any]:
     return own
 
 
-def _with(own: Mapping[str, Any]) -> str:
+def _with(own: Own) -> str:
     """What a command line cannot say."""
-    return f" (in Python, with own {', '.join(own)})" if own else ""
+    return f" (in Python, with own {', '.join(own.names)})" if own else ""
 
 
 @contextmanager

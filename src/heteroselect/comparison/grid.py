@@ -19,6 +19,7 @@ from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import deciding, listed, unequal
 from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished
 from heteroselect.runs.identity import fingerprint, planned, unlike
+from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import rewrite
 from heteroselect.runs.result import Interrupted, Line
 from heteroselect.settings import Config, PaperRow, own
@@ -41,7 +42,7 @@ class Cell:
     beside: tuple[PaperRow, ...] = ()
     like: Path | None = None
     """the same run under another clock, where that makes no other difference"""
-    own: Mapping[str, Any] = field(default_factory=dict)
+    own: Own = field(default_factory=Own)
     """model, data and the like, where the user handed them over"""
 
     @property
@@ -60,7 +61,7 @@ def grid(
     changes: Mapping[str, Any],
     out: Path,
     tuned: Mapping[str, Mapping[str, Any]] | None = None,
-    handed: Mapping[str, Any] | None = None,
+    handed: Own | None = None,
 ) -> list[Cell]:
     """All runs, seed by seed, so that a grid that is interrupted has compared everybody on the seeds it has. A name may
     be that of a file, FILE.py:NAME, or stand for a method itself; `tuned` has settings of single methods, by these
@@ -76,11 +77,11 @@ def grid(
     for seed in seeds:
         for name, given in zip(known_names, names, strict=True):
             mine = {**(tuned or {}).get(name, {}), **changes, "seed": seed}
-            free = "metric" in (handed or {})
+            free = handed is not None and handed.metric is not None
             loaded = load(preset, method=given, changes=mine, compared=True, any_target=free)
             called = loaded.method.name
             file = given if isinstance(given, Method) or own.is_path(given) else None
-            cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file, own=handed or {}))
+            cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file, own=handed or Own()))
     if len({cell.method for cell in cells}) < len(names):
         raise HeteroSelectError("--methods: two of them have one name; allowed is another name for each of your own.")
     known: dict[Any, str | None] = {}
@@ -113,7 +114,7 @@ def refuse_another(cell: Cell, known: dict[Any, str | None] | None = None) -> No
 
 def _prepared(cell: Cell) -> Experiment | None:
     """A run with what the user handed over, of which settings alone tell nothing."""
-    return prepare(cell.loaded, identify=True, **cell.own) if cell.own else None
+    return prepare(cell.loaded, cell.own, identify=True) if cell.own else None
 
 
 def config_in(file: Path) -> Config | None:
@@ -172,12 +173,12 @@ def play_cell(
     shared: dict[str, Any] = {"threads": threads, "device": device, "watch": watch}
     try:
         if (cell.path / CONFIG).is_file():
-            given = {"method": cell.file, "settings": _named(cell.config), "warn": warn, **shared, **cell.own}
-            return str(resume(cell.path, **given).status)
+            given = {"method": cell.file, "settings": _named(cell.config), "warn": warn, **shared}
+            return str(resume(cell.path, cell.own, **given).status)
         if cell.like is not None:
             rewrite(cell.like, cell.path, cell.config.world.charge)
             return "finished"
-        return str(run_loaded(cell.loaded, out=cell.path, **shared, **cell.own).status)
+        return str(run_loaded(cell.loaded, cell.own, out=cell.path, **shared).status)
     except Interrupted as stop:
         return str(stop.result.status)
 

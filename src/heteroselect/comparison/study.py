@@ -46,6 +46,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.runs.fingerprint import deciding
 from heteroselect.runs.folder import CONFIG, finished, read_summary
+from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import decided
 from heteroselect.settings.config import Loaded, flatten, load
 from heteroselect.settings.forms import explained
@@ -157,7 +158,7 @@ def plan(
     out: Path,
     only: Sequence[str] = (),
     also: Sequence[Path] = (),
-    own: Mapping[str, Any] | None = None,
+    own: Own | None = None,
 ) -> Planned:
     """All runs, each in its folder below `out`; one that is finished in a folder below `also`, or in that of another
     study beside `out`, is taken from there, unless model, data or the like are the user's `own`."""
@@ -182,7 +183,7 @@ def plan(
             preset = row.preset or study.preset
             try:
                 given = {"world.charge": study.charge, **changes, "seed": seed}
-                shared, free = len(study.row) > 1, "metric" in (own or {})
+                shared, free = len(study.row) > 1, own is not None and own.metric is not None
                 loaded = load(preset, method=row.method, changes=given, compared=shared, any_target=free)
             except HeteroSelectError as error:
                 if not study.cross:
@@ -199,7 +200,7 @@ def plan(
             others = (folder for folder, config, found in there if found | clock == wanted and not decided(config))
             like = next((folder for folder in others if _like(folder, loaded, known)), None) if path == mine else None
             file = row.method if is_path(row.method) else None
-            cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like, own or {}))
+            cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like, own or Own()))
             refuse_another(cells[-1], known)
     return Planned(cells, refused)
 

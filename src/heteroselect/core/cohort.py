@@ -8,7 +8,7 @@ import numpy as np
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.core.population import Population
 from heteroselect.core.state import PartState
 from heteroselect.core.update import Update
@@ -112,14 +112,14 @@ class Outcome:
 
 
 def checked(cohort: object, allowed_ids: Counts) -> Cohort:
-    """A selector's answer, or SettingError where it is none: a selector may be anybody's."""
+    """A selector's answer, or FieldError where it is none: a selector may be anybody's."""
     if not isinstance(cohort, Cohort):
-        raise SettingError("", f"allowed is a Cohort as its answer, not {type(cohort).__name__}.")
+        raise FieldError("", f"allowed is a Cohort as its answer, not {type(cohort).__name__}.")
     ids = np.asarray(cohort.ids)
     if ids.ndim != 1 or not np.issubdtype(ids.dtype, np.integer) or len(ids) == 0:
-        raise SettingError("", "allowed is an array of one or more whole numbers as ids.")
+        raise FieldError("", "allowed is an array of one or more whole numbers as ids.")
     if not np.isin(ids, allowed_ids).all() or len(np.unique(ids)) < len(ids):
-        raise SettingError(
+        raise FieldError(
             "",
             f"it chose {ids.tolist()[:10]}; choose among the {len(allowed_ids)} numbers in context.ids, each once.",
         )
@@ -129,16 +129,16 @@ def checked(cohort: object, allowed_ids: Counts) -> Cohort:
 
 
 def among(ids: object, allowed_ids: Counts, what: str) -> Counts:
-    """Client numbers that a scorer gave, or SettingError: rising, and of candidates only."""
+    """Client numbers that a scorer gave, or FieldError: rising, and of candidates only."""
     found = np.asarray(ids)
     known = found.ndim == 1 and (found.size == 0 or np.issubdtype(found.dtype, np.integer))
     if not known or (np.diff(found) <= 0).any() or not np.isin(found, allowed_ids).all():
-        raise SettingError("", f"allowed as {what} are rising client numbers of context.ids.")
+        raise FieldError("", f"allowed as {what} are rising client numbers of context.ids.")
     return found.astype(np.int64)
 
 
 def _one_each(values: Any, name: str, count: int) -> Reals:
     found = np.asarray(values)
     if found.shape != (count,) or found.dtype.kind not in "iuf" or not np.isfinite(found).all():
-        raise SettingError("", f"allowed is one finite number of {name} for each of {count} ids.")
+        raise FieldError("", f"allowed is one finite number of {name} for each of {count} ids.")
     return found.astype(np.float64)

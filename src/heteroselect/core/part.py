@@ -39,7 +39,7 @@ class Misfit(NamedTuple):
     text: str
 
 
-class SettingError(ValueError):
+class FieldError(ValueError):
     """A field of a part that is not what it may be; `name` is the field."""
 
     def __init__(self, name: str, text: str) -> None:
@@ -109,14 +109,14 @@ class Declared:
         return f"{text}, or none" if optional else text
 
     def checked(self, value: Any) -> Any:
-        """The value as the field's type, or SettingError."""
+        """The value as the field's type, or FieldError."""
         optional = _optional(self.type)
         if optional and (value is None or value == "none"):
             return None
         kind = optional or self.type
         found = _as(kind, value)
         if found is _NO or not self._within(found):
-            raise SettingError(self.name, f"allowed is {self.allowed}, not {value!r}")
+            raise FieldError(self.name, f"allowed is {self.allowed}, not {value!r}")
         return found
 
     def _within(self, value: Any) -> bool:
@@ -145,11 +145,11 @@ def declared(kind: type) -> dict[str, Declared]:
 
 
 def check(part: object) -> None:
-    """Raise SettingError where a field of the part is not what it may be."""
+    """Raise FieldError where a field of the part is not what it may be."""
     for name, one in declared(type(part)).items():
         value = getattr(part, name)
         if isinstance(one.checked(value), int) and isinstance(value, float):
-            raise SettingError(name, f"allowed is {one.allowed}, not {value!r}")
+            raise FieldError(name, f"allowed is {one.allowed}, not {value!r}")
 
 
 def values(part: object) -> dict[str, Any]:

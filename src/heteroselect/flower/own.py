@@ -16,6 +16,7 @@ from heteroselect.files import parse_toml
 from heteroselect.round.client import Client
 from heteroselect.round.method import Method
 from heteroselect.runs.experiment import prepare
+from heteroselect.runs.own import Own
 from heteroselect.settings.config import load
 
 SETTINGS = "settings"  # the record that seed and method travel in
@@ -47,6 +48,6 @@ def answer(
     if method is None and name not in methods.REGISTRY:
         method = Method(name)  # all of its parts are in the table
     loaded = load({**tables, "clients": 1, "selected": 1}, method=method, changes=settings)
-    alone = prepare(loaded, model=model, data=[data], test=data, loss=loss, metric=accuracy)
+    alone = prepare(loaded, Own(model, [data], data, loss, accuracy))
     clients = {number: Client(number, alone.federation.clients[0], alone.streams)}
     return reply(message, Site(clients, FlatModel(alone.module), alone.task, alone.method, memory or default_memory()))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from heteroselect.core.flat import FlatModel, Loss
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.core.state import PartState, State, by_role
 from heteroselect.core.streams import Draws, Streams, drawing_from
 from heteroselect.core.update import Values, answered, dot, norm
@@ -106,7 +106,7 @@ class Client:
             with naming("solver"):
                 trained = method.solver.run(model, job)
                 if not isinstance(trained, Trained):
-                    raise SettingError("", f"allowed is a Trained as the answer of run, not {type(trained).__name__}")
+                    raise FieldError("", f"allowed is a Trained as the answer of run, not {type(trained).__name__}")
             learnt = self.learnt(order, start, model, trained.report(), job.shared)
             return self.answer(learnt, model, batches, task, method, state)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import Misfit, SettingError, check, kind_of
+from heteroselect.core.part import FieldError, Misfit, check, kind_of
 from heteroselect.core.population import Population
 from heteroselect.core.state import PartState
 from heteroselect.core.trail import DownlinkHistory
@@ -334,7 +334,7 @@ def naming(role: str) -> Iterator[None]:
     """Errors of a part name its field; here they get the key."""
     try:
         yield
-    except SettingError as error:
+    except FieldError as error:
         key = f"method.{role}.{error.name}" if error.name else f"method.{role}"
         raise HeteroSelectError(f"{key}: {error.text.rstrip('.')}.") from error
     except ValueError as error:

@@ -38,6 +38,7 @@ from heteroselect.runs.named import (
     refuse_unnamed_download,
     refuse_unnamed_place,
 )
+from heteroselect.runs.own import Own
 from heteroselect.runs.place import locked, made, refuse_links
 from heteroselect.runs.progress import STORE, Progress, find_latest
 from heteroselect.runs.result import Line, Result
@@ -52,6 +53,7 @@ from heteroselect.version import __version__
 
 def run_loaded(
     loaded: Loaded,
+    own: Own | None = None,
     *,
     out: str | Path | Callable[[str], Path] | None = None,
     threads: int | None = None,
@@ -60,9 +62,8 @@ def run_loaded(
     warn: Callable[[str], None] | None = None,
     stage: Callable[[str], None] | None = None,
     log: str | Sequence[str] = (),
-    **own: Any,
 ) -> Result:
-    """Run settings that are checked already; `own` is what a user may hand over (see `calls.run`), `stage` is told what
+    """Run settings that are checked already; `stage` is told what
     is being set up, `watch` and the loggers of `log` are told of each round, and `warn` of a logger that fails."""
     refuse_measured_links(loaded.config)
     stage, loggers = stage or _ignore, openers(log)
@@ -73,7 +74,7 @@ def run_loaded(
     if out is not None and not callable(out):
         RunFolder.refuse_taken(Path(out))
     stage("setting up: data and model")
-    experiment = prepare(loaded, device=device, identify=out is not None, **own)
+    experiment = prepare(loaded, own, device=device, identify=out is not None)
     stage(f"round 1/{loaded.config.last_round}")
     if out is None:
         return play(experiment, None, threads=threads, device=device, watch=watch)
@@ -98,6 +99,7 @@ def run_loaded(
 
 def resume(
     folder: str | Path,
+    own: Own | None = None,
     *,
     method: str | Method | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -108,7 +110,6 @@ def resume(
     warn: Callable[[str], None] | None = None,
     stage: Callable[[str], None] | None = None,
     log: str | Sequence[str] = (),
-    **own: Any,
 ) -> Result:
     """Go on with a run (see `calls.resume`); `stage` is told what is being set up."""
     path, stage, loggers = Path(folder), stage or _ignore, openers(log)
@@ -135,12 +136,12 @@ def resume(
     if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
         raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     refuse_unnamed_place(path, loaded.config, settings or {})
-    if own.get("data") is None:
+    if own is None or own.data is None:
         refuse_unnamed_download(path, loaded.config, settings or {})
     device = choose_device(device or (then.versions.get("device") if then else None))
     threads = choose_threads(threads, device)
     stage("setting up: data and model")
-    experiment = prepare(loaded, device=device, identify=then is not None, **own)
+    experiment = prepare(loaded, own, device=device, identify=then is not None)
     if then is not None:
         refuse_another(path, then, fingerprint(experiment, device), warn or _warn)
     with locked(path), elsewhere(loaded.config.simulate.checkpoint_dir, then) as other:

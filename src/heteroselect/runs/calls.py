@@ -14,6 +14,7 @@ from heteroselect.runs import api
 from heteroselect.runs.display.progress import watching, where
 from heteroselect.runs.ended import read_ended, read_settings
 from heteroselect.runs.folder import CONFIG, SUMMARY, last_round, whole_rounds
+from heteroselect.runs.own import Own
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
 from heteroselect.settings.config import load
@@ -27,7 +28,7 @@ def run(
     seed: int | None = None,
     rounds: int | None = None,
     method: str | Method | None = None,
-    model: Callable[[], nn.Module] | nn.Module | None = None,
+    model: Callable[[], nn.Module] | nn.Module | str | None = None,
     data: Any = None,
     test: Any = None,
     loss: Loss | None = None,
@@ -52,7 +53,8 @@ def run(
         settings    single changes with dotted keys: {"clients": 50, "method.select.kind": "oort"}
 
     Your own parts:
-        model       a function that makes a torch.nn.Module, or a module whose weights are the start
+        model       a function that makes a torch.nn.Module, a module whose weights are the start, or the name of a
+                    known model ("resnet9")
         data        a list with one (x, y) per client, {"owner": (x, y)}, or one (x, y) to be dealt out
         test        (x, y), which the model is evaluated on
         loss        takes (outputs, targets); cross entropy where there is none
@@ -83,18 +85,17 @@ def run(
     >>> result.dataset, result.parameters
     ('own', 10)
     """
-    changes = dict(settings or {})
+    own, changes = Own(model, data, test, loss, metric, world).settled(settings)
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
     loaded = load(config, method=method, changes=changes, any_target=metric is not None)
     if notice is not None:
         for text in loaded.brought:
             notice(text)
-    own = {"model": model, "data": data, "test": test, "loss": loss, "metric": metric, "world": world}
     place, measure = where(progress, watched=watch is not None), Metric.of(metric).measure
     with watching(loaded.config.last_round, place, measure=measure) as shown:
         told = api.both(shown, watch)
         return api.run_loaded(
-            loaded, out=out, threads=threads, device=device, watch=told, stage=shown.stage, log=log, **own
+            loaded, own, out=out, threads=threads, device=device, watch=told, stage=shown.stage, log=log
         )
 
 
@@ -104,6 +105,12 @@ def resume(
     *,
     rounds: int | None = None,
     method: str | Method | None = None,
+    model: Callable[[], nn.Module] | nn.Module | None = None,
+    data: Any = None,
+    test: Any = None,
+    loss: Loss | None = None,
+    metric: Metric | Function | None = None,
+    world: World | None = None,
     settings: Mapping[str, Any] | None = None,
     threads: int | None = None,
     device: str | None = None,
@@ -111,13 +118,12 @@ def resume(
     log: str | Sequence[str] = (),
     watch: Callable[[Line], None] | None = None,
     warn: Callable[[str], None] | None = None,
-    **own: Any,
 ) -> Result:
     """Go on with a run that was killed or interrupted, from its last checkpoint, to the same bits.
 
         folder      of the run
         rounds      gives the run more of them; `warn` is told which schedules then go by another total than before
-        own         model, data, test, loss, metric and world as the run was begun with, where they are your own
+        model, data, test, loss, metric, world    as the run was begun with, where they are your own
         method      again where it is your own
         settings    name a part from a file again: {"method.select.kind": "mine.py:Seldom"}
 
@@ -132,17 +138,17 @@ def resume(
     >>> first.model_sha256 == again.model_sha256
     True
     """
-    path = Path(folder)
+    path, own = Path(folder), Own(model, data, test, loss, metric, world)
 
     def sent(number: int) -> float:
         return float(sum(line["bytes_up"] for line in whole_rounds(path, number - 1))) / 1e6
 
-    place, measure = where(progress, watched=watch is not None), Metric.of(own.get("metric")).measure
+    place, measure = where(progress, watched=watch is not None), Metric.of(metric).measure
     last = rounds or last_round(path)
     with watching(last, place, sent=sent, measure=measure) as shown:
         given: dict[str, Any] = {"threads": threads, "device": device, "watch": api.both(shown, watch), "log": log}
         return api.resume(
-            path, rounds=rounds, method=method, settings=settings, warn=warn, stage=shown.stage, **given, **own
+            path, own, rounds=rounds, method=method, settings=settings, warn=warn, stage=shown.stage, **given
         )
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from heteroselect import models
 from heteroselect.core.arrays import Reals
-from heteroselect.core.evaluate import Function, Metric, accuracy
+from heteroselect.core.evaluate import Metric, accuracy
 from heteroselect.core.flat import FlatModel, Loss, Weights
 from heteroselect.core.flops import step_flops
 from heteroselect.core.population import Population
@@ -37,6 +37,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.round.client import Client, Task
 from heteroselect.round.method import Method, naming
 from heteroselect.round.server import Server
+from heteroselect.runs.own import Own
 from heteroselect.runs.worlds import most_frequent, with_availability, world_of
 from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded
@@ -86,39 +87,26 @@ class Experiment:
         return Server(self.weights, Population.new(sizes))
 
 
-def prepare(
-    loaded: Loaded,
-    *,
-    model: Callable[[], nn.Module] | nn.Module | None = None,
-    data: Any = None,
-    test: Any = None,
-    loss: Loss | None = None,
-    metric: Metric | Function | None = None,
-    world: World | None = None,
-    device: str = "cpu",
-    identify: bool = False,
-) -> Experiment:
+def prepare(loaded: Loaded, own: Own | None = None, *, device: str = "cpu", identify: bool = False) -> Experiment:
     """Everything that a run needs, made from its settings and from what the user handed over; with a digest of its data
     where the run is to be told from others (`identify`)."""
-    config, method = loaded.config, loaded.method
-    streams = Streams(config.seed)
-    own = tuple(name for name, one in {"world": world, "loss": loss, "metric": metric}.items() if one is not None)
-    if world is not None:
+    config, method, own = loaded.config, loaded.method, own or Own()
+    streams, metric = Streams(config.seed), Metric.of(own.metric)
+    if own.world is not None:
         config = config.model_copy(update={"world": config.world.model_copy(update={"links": "own"}), "paper": ()})
-    if metric is not None and Metric.of(metric) != Metric(accuracy):
+    if metric != Metric(accuracy):
         config = config.model_copy(update={"paper": ()})
-    config, federation = _federation(config, streams, data, test, identify)
-    if federation.classes is None and (loss is None or metric is None):
+    config, federation = _federation(config, streams, own, identify)
+    if federation.classes is None and (own.loss is None or own.metric is None):
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
-    config, module = _module(config, federation, streams, model)
+    config, module = _module(config, federation, streams, own.model)
     flat = FlatModel(module, device)
     if getattr(method.privacy, "hides", False) and flat.weights().has_statistics:
         raise HeteroSelectError(
             "method.privacy.kind: allowed is a model without batch normalisation, whose statistics clients would send "
             "as they are."
         )
-    own_loss, loss = loss, loss or nn.functional.cross_entropy
-    by_class = own_loss is None or Metric.of(metric).function is accuracy
+    loss, by_class = own.loss or nn.functional.cross_entropy, own.loss is None or metric.function is accuracy
     task = Task(loss, *_dry_run(flat, federation, loss, method, by_class=by_class))
     return Experiment(
         config=config,
@@ -127,26 +115,27 @@ def prepare(
         module=module,
         weights=FlatModel(module).weights(),
         task=task,
-        metric=Metric.of(metric),
+        metric=metric,
         environment=environment_of(
             config,
             method,
             flat.layout.size,
             streams,
-            world,
+            own.world,
             step_flops=partial(_step_flops, flat, federation, task, method.solver.batch),
             labels=partial(most_frequent, federation),
         ),
         streams=streams,
-        own=own,
-        trained=isinstance(model, nn.Module),
+        own=tuple(name for name in ("world", "loss", "metric") if name in own.names),
+        trained=isinstance(own.model, nn.Module),
     )
 
 
-def _federation(config: Config, streams: Streams, data: Any, test: Any, identify: bool) -> tuple[Config, Federation]:
+def _federation(config: Config, streams: Streams, own: Own, identify: bool) -> tuple[Config, Federation]:
     """The clients' data; where the user brought it, the config says "own" and how many clients there are."""
+    data, test = own.data, own.test
     rule = {"partition": "natural"} if isinstance(data, Mapping) else {}
-    own: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own", **rule}), "paper": ()}
+    mine: dict[str, Any] = {"data": config.data.model_copy(update={"name": "own", **rule}), "paper": ()}
     fraction, evaluate = config.data.validation_fraction, config.data.evaluate
     if isinstance(data, list):
         whole: list[Examples] = []
@@ -155,7 +144,7 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any, identify
             data, held = set_aside_each(whole, fraction, streams)
             test = held if evaluate == "validation" else test
         federation = own_federation(data, test)
-        config = _checked(config.model_copy(update=own | {"clients": len(data)}))
+        config = _checked(config.model_copy(update=mine | {"clients": len(data)}))
         if identify:
             # as it was handed over: what is set aside of it comes from the seed
             judged = [] if evaluate == "validation" else [federation.test]
@@ -164,7 +153,7 @@ def _federation(config: Config, streams: Streams, data: Any, test: Any, identify
         return config, federation
     if data is not None:
         source = own_source(data, test, config.data.test_fraction, streams)
-        config = config.model_copy(update=own)
+        config = config.model_copy(update=mine)
     elif config.data.name == "own":
         raise HeteroSelectError(
             'data.name: "own" is data handed over in Python; from the command line it cannot be run again.'
@@ -220,12 +209,13 @@ def _checked(config: Config) -> Config:
 
 
 def _module(
-    config: Config, federation: Federation, streams: Streams, model: Callable[[], nn.Module] | nn.Module | None
+    config: Config, federation: Federation, streams: Streams, model: Callable[[], nn.Module] | nn.Module | str | None
 ) -> tuple[Config, nn.Module]:
     if model is None and config.model.name == "own":
         raise HeteroSelectError(
             'model.name: "own" is a model handed over in Python; from the command line it cannot be run again.'
         )
+    assert not isinstance(model, str)  # a known model's name is in the settings by now
     if model is not None and config.model.init != "torch":
         raise HeteroSelectError("model.init: it has no effect on a model of your own; allowed is torch.")
     if model is None:

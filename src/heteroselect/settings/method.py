@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heteroselect import methods
-from heteroselect.core.part import SettingError, declared, kind_of, values
+from heteroselect.core.part import FieldError, declared, kind_of, values
 from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.parts.compress import promises
 from heteroselect.parts.kinds import KINDS
@@ -154,7 +154,7 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
             )
         try:
             found[name] = known[name].checked(value)
-        except SettingError as error:
+        except FieldError as error:
             raise HeteroSelectError(f"method.{role}.{error}.") from None
     with naming(role):
         return replace(present, **found) if found else present

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from heteroselect.core.cohort import Cohort
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.core.population import Population
 from heteroselect.parts.aggregate import ByData, ByScore, ByShare, Equal, Inverse, OneOfAll
 
@@ -76,5 +76,5 @@ def test_a_share_of_the_selection_is_taken_as_it_is():
 
 
 def test_without_shares_there_is_nothing_to_go_by():
-    with pytest.raises(SettingError, match="stands for"):
+    with pytest.raises(FieldError, match="stands for"):
         weigh(ByShare(), np.ones(2), np.ones(2))

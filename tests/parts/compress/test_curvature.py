@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from compressing import array, unlooked
 from heteroselect.core.flat import FlatModel, Layout, Span
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.parts.compress import CompressContext, Curvature, TopK
 from heteroselect.parts.compress.curvature import hutchinson, mask_density, sample_layers
 from heteroselect.parts.compress.topk import top_positions
@@ -350,7 +350,7 @@ def test_a_model_without_second_derivatives_is_sent_to_topk() -> None:
         "not finite": lambda: model.views[0].sum() ** 2 * torch.inf,
     }
     for why, loss in losses.items():
-        with pytest.raises(SettingError, match=rf"^layers: .*second derivatives.*{why}.*kind topk"):
+        with pytest.raises(FieldError, match=rf"^layers: .*second derivatives.*{why}.*kind topk"):
             Curvature().compress(array(1, 2), 0.5, dataclasses.replace(context, loss=loss))
 
 

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from heteroselect.core.flat import FlatModel
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.parts.train import SGD, Calibrated, Job
 
 
@@ -62,5 +62,5 @@ def test_without_strength_or_labels_it_is_sgd(solver, labels):
 
 def test_it_is_for_classes():
     job = Job(nn.functional.mse_loss, lambda: (torch.zeros(2, 1), torch.zeros(2, 1)), [0.1], 1, labels=torch.zeros(2))
-    with pytest.raises(SettingError, match="one class per example"):
+    with pytest.raises(FieldError, match="one class per example"):
         Calibrated().run(scores(1), job)

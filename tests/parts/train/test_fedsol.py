@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from heteroselect.core.flat import FlatModel
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.parts.train import SGD, FedSOL, Job
 from heteroselect.parts.train.fedsol import _Perturbed
 
@@ -129,5 +129,5 @@ def test_the_global_model_keeps_its_statistics():
 def test_it_is_for_classification():
     model = FlatModel(nn.Sequential(nn.Linear(3, 1), nn.Flatten(0)))
     job = Job(nn.functional.mse_loss, lambda: (torch.ones(4, 3), torch.ones(4)), [0.1], 1)
-    with pytest.raises(SettingError, match="class scores"):
+    with pytest.raises(FieldError, match="class scores"):
         FedSOL().run(model, job)

@@ -11,7 +11,7 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort
-from heteroselect.core.part import Brings, Requires, SettingError, setting
+from heteroselect.core.part import Brings, FieldError, Requires, setting
 from heteroselect.core.population import Population
 
 
@@ -92,7 +92,7 @@ class ByShare:
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         if cohort.share is None and len(cohort.ids):
-            raise SettingError("kind", "share is allowed where the selection says how much each client stands for")
+            raise FieldError("kind", "share is allowed where the selection says how much each client stands for")
         return np.empty(0) if cohort.share is None else cohort.share
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.part import Brings, SettingError, setting
+from heteroselect.core.part import Brings, FieldError, setting
 from heteroselect.core.state import PartState
 from heteroselect.core.update import Positions, Update, Values
 from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
@@ -68,7 +68,7 @@ class Curvature:
     def curvature(
         self, model: "FlatModel", loss: "Tensor", spans: "Sequence[Span]", proximal: float, generator: "torch.Generator"
     ) -> "dict[Span, Values]":
-        """|Ĥ| of the sampled layers; SettingError where the model cannot be differentiated twice."""
+        """|Ĥ| of the sampled layers; FieldError where the model cannot be differentiated twice."""
         try:
             found = hutchinson(model, loss, spans, proximal, generator, probes=self.probes, scope=self.scope)
         except (RuntimeError, NotImplementedError) as error:
@@ -99,8 +99,8 @@ class Curvature:
         return scores
 
 
-def _no_curvature(why: str) -> SettingError:
-    return SettingError(
+def _no_curvature(why: str) -> FieldError:
+    return FieldError(
         "layers",
         f"the model's second derivatives cannot be had ({why}); allowed is the kind topk, which ranks by magnitude",
     )

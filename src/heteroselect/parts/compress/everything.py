@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from heteroselect.core.part import SettingError
+from heteroselect.core.part import FieldError
 from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.scene import CompressContext
@@ -20,7 +20,5 @@ class Everything:
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         if density < 1:
-            raise SettingError(
-                "kind", f"none sends every coordinate; a density of {density:g} needs another kind: topk"
-            )
+            raise FieldError("kind", f"none sends every coordinate; a density of {density:g} needs another kind: topk")
         return Update.keep(finite(v), all_positions(v.size)), {}

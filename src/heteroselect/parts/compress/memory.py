@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.core.part import Brings, Requires, SettingError, setting
+from heteroselect.core.part import Brings, FieldError, Requires, setting
 from heteroselect.core.state import PartState
 from heteroselect.core.update import Update, Values, finite
 
@@ -51,7 +51,7 @@ class ErrorMemory:
 
     def __post_init__(self) -> None:
         if self.minimum > self.maximum:
-            raise SettingError("minimum", f"allowed is at most the maximum, which is {self.maximum:g}")
+            raise FieldError("minimum", f"allowed is at most the maximum, which is {self.maximum:g}")
 
     def beta(self, theta: float) -> float:
         """β(t) = β_min + (β_max − β_min)(1 − θ_t)   (eq. 9)"""

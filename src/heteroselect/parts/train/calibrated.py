@@ -11,7 +11,7 @@ the client and sent to nobody.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from heteroselect.core.part import SettingError, setting
+from heteroselect.core.part import FieldError, setting
 from heteroselect.parts.train.solver import Job, Local, Trainable, Trained
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Calibrated(Local):
         import torch
 
         if labels.dim() != 1 or labels.is_floating_point():
-            raise SettingError("", "calibrated goes by classes: allowed is data whose y is one class per example")
+            raise FieldError("", "calibrated goes by classes: allowed is data whose y is one class per example")
 
         def calibrated(outputs: "Tensor", y: "Tensor") -> "Tensor":
             counts = torch.bincount(labels, minlength=outputs.shape[-1]).to(outputs) + self.smoothing

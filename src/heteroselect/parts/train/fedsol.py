@@ -8,7 +8,7 @@ came before; and the first step of a round is SGD's whatever Λ, where the code'
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from heteroselect.core.part import SettingError, setting
+from heteroselect.core.part import FieldError, setting
 from heteroselect.parts.train.solver import Job, Local, Trainable, Trained
 
 if TYPE_CHECKING:
@@ -102,5 +102,5 @@ class _Perturbed:
 
 def _scores(outputs: "Tensor") -> "Tensor":
     if outputs.dim() != 2:
-        raise SettingError("", "fedsol compares class scores: allowed is a model with one row of them per example")
+        raise FieldError("", "fedsol compares class scores: allowed is a model with one row of them per example")
     return outputs
