@@ -172,7 +172,7 @@ def charged(densities: np.ndarray, conditions: Conditions) -> tuple[float, float
     """Seconds and MB of a round by the paper's rules."""
     ids = np.arange(len(densities))
     sent = Messages(conditions.size, 4 * conditions.size, ids[:0], ids, densities, [])
-    return Clock("paper").seconds(sent, conditions, 50, 8), sent.bytes().up_paper / 1e6
+    return float(Clock("paper").spent(sent, conditions, 50, 0.0).total.max()), sent.bytes().up_paper / 1e6
 
 
 @each

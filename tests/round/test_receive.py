@@ -58,7 +58,7 @@ def test_what_is_whole_is_accepted_and_timed():
     assert found.updates[2].dense().tolist() == [0, 2, 0, 0, 0, 0]
     # 5 s of training, and 32 bits per kept value at 1 kb/s
     assert found.took == pytest.approx({7: 5 + 0.192, 2: 5 + 0.096})
-    assert found.seconds == pytest.approx(5.192)
+    assert found.timing.own.training == pytest.approx(5.192)
     assert found.events == []
     assert found.sent.payloads == [len(uploads[7].payload), len(uploads[2].payload)]
 
@@ -66,7 +66,7 @@ def test_what_is_whole_is_accepted_and_timed():
 def test_the_real_bytes_may_be_charged_for():
     uploads = {7: upload(7, 1.0)}
     found = arrive(uploads, [7], clock=Clock("uplink"))
-    assert found.seconds == pytest.approx(5 + 8 * len(uploads[7].payload) / RATE)
+    assert found.timing.own.training == pytest.approx(5 + 8 * len(uploads[7].payload) / RATE)
 
 
 def test_who_left_is_missing_whatever_it_sent():

@@ -7,6 +7,7 @@ import pytest
 
 from heteroselect.core.conditions import Conditions
 from heteroselect.world import Clock, LinkTrace, Rates, time_budget
+from heteroselect.world.clock import CHARGES
 from heteroselect.world.ledger import Calibrated, Messages
 
 STEADY = Conditions(
@@ -30,44 +31,50 @@ def sent(asked=(), calibrated=()):
     )
 
 
+def seconds(clock, messages, conditions, passes, batches, now=0.0):
+    """A whole round whose server waits for the slowest, by the clock's own way of charging."""
+    timing = clock.timing(messages, conditions, passes, batches, now).waited(lambda answers: float(answers.max()))
+    return timing.calibrated(clock, messages, conditions).own.total
+
+
 def test_the_papers_clock():
     # client 1: 1.6 Mb at 2 Mb/s and ten steps of 0.2 s; client 0: 0.32 Mb at 1 Mb/s and ten of 0.1 s
-    assert Clock("paper").seconds(sent(), STEADY, 10, 8) == pytest.approx(max(0.8 + 2.0, 0.32 + 1.0))
-    assert Clock("paper").seconds(sent(asked=range(3)), STEADY, 10, 8) == pytest.approx(2.8)
+    assert seconds(Clock("paper"), sent(), STEADY, 10, 8) == pytest.approx(max(0.8 + 2.0, 0.32 + 1.0))
+    assert seconds(Clock("paper"), sent(asked=range(3)), STEADY, 10, 8) == pytest.approx(2.8)
 
 
 def test_the_clock_of_real_uploads():
     # 250 kB are 2 Mb: one second at 2 Mb/s
-    assert Clock("uplink").seconds(sent(), STEADY, 10, 8) == pytest.approx(max(1.0 + 2.0, 0.4 + 1.0))
+    assert seconds(Clock("uplink"), sent(), STEADY, 10, 8) == pytest.approx(max(1.0 + 2.0, 0.4 + 1.0))
 
 
 def test_a_round_without_computing_is_its_longest_upload():
-    assert Clock("uplink").seconds(sent(), STEADY, 0, 8) == pytest.approx(1.0)
+    assert seconds(Clock("uplink"), sent(), STEADY, 0, 8) == pytest.approx(1.0)
 
 
 def test_the_clock_of_everything_without_scoring():
     # 400 kB are 3.2 Mb down: 0.16 s at 20 Mb/s, 0.32 s at 10 Mb/s
-    assert Clock("everything").seconds(sent(), STEADY, 10, 8) == pytest.approx(max(0.16 + 3.0, 0.32 + 1.4))
+    assert seconds(Clock("everything"), sent(), STEADY, 10, 8) == pytest.approx(max(0.16 + 3.0, 0.32 + 1.4))
 
 
 def test_scoring_ends_with_the_slowest_asked_and_spares_the_second_download():
     # client 2: 3.2 Mb at 5 Mb/s, eight forward passes of 0.4/4 s, 32 bits at 1 Mb/s
     scoring = 0.64 + 8 * 0.1 + 32e-6
     clock = Clock("everything", forward_share=0.25)
-    assert clock.seconds(sent(asked=range(3)), STEADY, 10, 8) == pytest.approx(scoring + 3.0)
+    assert seconds(clock, sent(asked=range(3)), STEADY, 10, 8) == pytest.approx(scoring + 3.0)
     # asked only client 0: its download is spared, client 1 still needs its own
     only = 0.32 + 8 * 0.025 + 32e-6
-    assert clock.seconds(sent(asked=[0]), STEADY, 10, 8) == pytest.approx(only + max(0.16 + 3.0, 1.4))
+    assert seconds(clock, sent(asked=[0]), STEADY, 10, 8) == pytest.approx(only + max(0.16 + 3.0, 1.4))
 
 
 def test_making_a_payload_takes_device_time_where_everything_is_charged():
     # client 1 (0.2 s a step) is the slowest: 10 steps, and half a step of encoding with two passes of a probe
     clock, paper = Clock("everything", encode_share=0.5), Clock("paper", encode_share=0.5)
     probed = replace(sent(), probe=2.0)
-    before = Clock("everything").seconds(sent(), STEADY, 10, 8)
-    assert clock.seconds(sent(), STEADY, 10, 8) == pytest.approx(before + 0.5 * 0.2)
-    assert clock.seconds(probed, STEADY, 10, 8) == pytest.approx(before + 2.5 * 0.2)
-    assert paper.seconds(probed, STEADY, 10, 8) == Clock("paper").seconds(sent(), STEADY, 10, 8)
+    before = seconds(Clock("everything"), sent(), STEADY, 10, 8)
+    assert seconds(clock, sent(), STEADY, 10, 8) == pytest.approx(before + 0.5 * 0.2)
+    assert seconds(clock, probed, STEADY, 10, 8) == pytest.approx(before + 2.5 * 0.2)
+    assert seconds(paper, probed, STEADY, 10, 8) == seconds(Clock("paper"), sent(), STEADY, 10, 8)
 
 
 def held():
@@ -92,7 +99,7 @@ def held():
     ],
 )
 def test_nobody_is_chosen_to_send_before_the_last_has_trained(charge, expected):
-    np.testing.assert_allclose(Clock(charge, encode_share=0.5).answers(held(), STEADY, 10, 0.0), expected)
+    np.testing.assert_allclose(Clock(charge, encode_share=0.5).spent(held(), STEADY, 10, 0.0).total, expected)
 
 
 def test_an_update_that_was_held_meets_the_rates_of_the_time_at_which_it_is_sent():
@@ -106,14 +113,14 @@ def test_calibration_goes_from_client_to_client():
     clock = Clock("everything", forward_share=0.5)
     calibrated = [Calibrated(1, 7, 1000), Calibrated(0, 6, 1000)]
     extra = (0.16 + 7 * 0.1 + 0.004) + (0.32 + 6 * 0.05 + 0.008)
-    plain = clock.seconds(sent(), STEADY, 10, 8)
-    assert clock.seconds(sent(calibrated=calibrated), STEADY, 10, 8) == pytest.approx(plain + extra)
+    plain = seconds(clock, sent(), STEADY, 10, 8)
+    assert seconds(clock, sent(calibrated=calibrated), STEADY, 10, 8) == pytest.approx(plain + extra)
 
 
 @pytest.mark.parametrize("charge", ["paper", "uplink"])
 def test_what_is_not_charged_takes_no_time(charge):
-    plain = Clock(charge).seconds(sent(), STEADY, 10, 8)
-    assert Clock(charge).seconds(sent(range(3), [Calibrated(1, 7, 10**6)]), STEADY, 10, 8) == plain
+    plain = seconds(Clock(charge), sent(), STEADY, 10, 8)
+    assert seconds(Clock(charge), sent(range(3), [Calibrated(1, 7, 10**6)]), STEADY, 10, 8) == plain
 
 
 def test_the_time_budget_is_the_round_of_an_average_client():
@@ -124,12 +131,12 @@ def test_the_time_budget_is_the_round_of_an_average_client():
 @pytest.mark.parametrize("charge", ["paper", "uplink", "everything"])
 def test_with_steady_links_the_hour_does_not_matter(charge):
     messages = sent([0], [Calibrated(1, 7, 1000)])
-    assert Clock(charge).seconds(messages, STEADY, 10, 8, now=1e5) == Clock(charge).seconds(messages, STEADY, 10, 8)
+    assert seconds(Clock(charge), messages, STEADY, 10, 8, now=1e5) == seconds(Clock(charge), messages, STEADY, 10, 8)
 
 
 def test_each_selected_client_has_its_own_passes():
     # 0.8 s up and 5 passes of 0.2 s; 0.32 s up and 30 of 0.1 s
-    answers = Clock("paper").answers(sent(), STEADY, np.array([5.0, 30.0]), 0.0)
+    answers = Clock("paper").spent(sent(), STEADY, np.array([5.0, 30.0]), 0.0).total
     np.testing.assert_allclose(answers, [1.8, 3.32])
 
 
@@ -155,7 +162,7 @@ def changing(down=()):
     ],
 )
 def test_an_upload_begins_after_the_training_and_meets_the_rates_of_its_time(charge, now, passes, expected):
-    np.testing.assert_allclose(Clock(charge).answers(sent(), changing(), passes, now), expected)
+    np.testing.assert_allclose(Clock(charge).spent(sent(), changing(), passes, now).total, expected)
 
 
 DOWN = (Rates(np.array([0.0, 1]), np.array([2e6, 4e6]), 2.0),)
@@ -164,7 +171,7 @@ DOWN = (Rates(np.array([0.0, 1]), np.array([2e6, 4e6]), 2.0),)
 def test_download_then_compute_then_upload_across_changes():
     # 3.2 Mb down: 2 Mb in 1 s, 1.2 Mb in 0.3 s; client 1 computes for 2 s, client 0 for 1 s
     # client 1: 2 Mb from 3.3 s on: 0.7 Mb in 0.7 s, 1.3 Mb in 1.3/3 s; client 0: 0.4 Mb from 2.3 s on
-    answers = Clock("everything").answers(sent(), changing(DOWN), 10, 0.0)
+    answers = Clock("everything").spent(sent(), changing(DOWN), 10, 0.0).total
     np.testing.assert_allclose(answers, [1.3 + 2 + 0.7 + 1.3 / 3, 1.3 + 1 + 0.4])
 
 
@@ -177,16 +184,21 @@ def test_scoring_comes_before_and_calibration_after_the_training():
     # at second 6: 1.3 s down, 8 passes of 0.025 s until 7.5 s, 1 Mb up in 1/3 s; then from 7 5/6 s on 1/6 s at 4 Mb/s,
     # 1 s at 2 Mb/s and the last 3.2 − 2 2/3 Mb in 2/15 s, 5 passes of 0.1 s, at 9 19/30 s 1 Mb in 1 s
     assert clock.calibration(messages, conditions, 6.0) == pytest.approx((1.5 + 1 / 3) + (1 / 6 + 1 + 2 / 15 + 0.5 + 1))
-    training = 6.0 - scoring
-    assert clock.beside(messages, conditions, 8, 0.0, training) == pytest.approx(
-        scoring + clock.calibration(messages, conditions, 6.0)
-    )
 
 
 def test_a_whole_round_is_scoring_training_and_calibration_one_after_the_other():
     clock, conditions = Clock("everything"), changing(DOWN)
     messages = sent([2], [Calibrated(0, 8, 125_000)])
     scoring = clock.scoring(messages, conditions, 8, 50.0)
-    training = clock.answers(messages, conditions, 10, 50.0 + scoring).max()
+    training = clock.spent(messages, conditions, 10, 50.0 + scoring).total.max()
     calibration = clock.calibration(messages, conditions, 50.0 + scoring + training)
-    assert clock.seconds(messages, conditions, 10, 8, 50.0) == pytest.approx(scoring + training + calibration)
+    assert seconds(clock, messages, conditions, 10, 8, 50.0) == pytest.approx(scoring + training + calibration)
+
+
+def test_one_timing_has_the_seconds_of_every_clock():
+    messages = sent([2], [Calibrated(0, 8, 125_000)])
+    timing = Clock("uplink").timing(messages, changing(DOWN), 10, 8, 50.0).waited(max)
+    timing = timing.calibrated(Clock("uplink"), messages, changing(DOWN))
+    alone = {charge: seconds(Clock(charge), messages, changing(DOWN), 10, 8, 50.0) for charge in CHARGES}
+    assert {charge: one.total for charge, one in timing.by_charge.items()} == alone
+    assert timing.own.total == alone["uplink"]

@@ -162,7 +162,7 @@ class _Rules:
             "lr_base": self.rate.eta(moment),
             "theta_t": allocation.theta,
             "beta_t": ErrorMemory().beta(allocation.theta),
-            "sim_time_s": Clock("paper").seconds(sent, everybody, passes, 0),
+            "sim_time_s": float(Clock("paper").spent(sent, everybody, passes, 0.0).total.max()),
             "sim_traffic_mb": sent.bytes().up_paper / 1e6,
         }
         return {name: np.array([value]) for name, value in single.items()} | {"theta_k": allocation.densities}

@@ -18,24 +18,20 @@ from heteroselect.parts.score.sketch import sketch
 from heteroselect.parts.select import Cohort
 from heteroselect.round.method import Chooser, Method
 from heteroselect.world import Environment, Event, gone
-from heteroselect.world.clock import CHARGES, Charge, Spent
+from heteroselect.world.clock import Timing
 from heteroselect.world.ledger import Messages
 
 
 @dataclass(frozen=True)
 class Arrived:
-    """The updates that were accepted, how long each answer took and all together, what was sent, and what went
-    wrong."""
+    """The updates that were accepted, how long each answer took, what was sent, and what went wrong."""
 
     updates: dict[int, Update]
     took: dict[int, float]
     sent: Messages
-    seconds: float
     events: list[Event]
-    other_clocks: dict[Charge, float]
-    """How long the server would have waited under each way of charging."""
-    spent: Spent
-    """What the seconds of each selected client went into."""
+    timing: Timing
+    """What the seconds went into, by every clock."""
     decoding: dict[int, float] = field(default_factory=dict)
     """How many seconds of the server's own it took to decode each upload."""
 
@@ -74,20 +70,13 @@ def receive(
 
     Nothing in a payload can reach the model before it has passed here. `history` is what the screen remembers.
     """
-    faults = environment.faults
-    start = now + environment.clock.scoring(sent, conditions, method.score.batches, now)
-    spent = environment.clock.spent(sent, conditions, passes, start)
-    answers = spent.total
+    timing = environment.clock.timing(sent, conditions, passes, method.score.batches, now)
+    answers, start = timing.own.spent.total, now + timing.own.scoring
     fate = fates(t, start, uploads, sent, answers, conditions, environment, streams)
-    others: dict[Charge, float] = {}
-    for charge in CHARGES:
-        clock = replace(environment.clock, charge=charge)
-        begin = now + clock.scoring(sent, conditions, method.score.batches, now)
-        others[charge] = faults.wait(clock.answers(sent, conditions, passes, begin), fate, enough)[1]
-    in_time, seconds, answers = faults.wait(answers, fate, enough)
-    arrived = accept(t, uploads, sent, fate, in_time, spent, method, environment, streams, history)
-    took = dict(zip(sent.selected.tolist(), answers.tolist(), strict=True))
-    return replace(arrived, took=took, seconds=seconds, other_clocks=others)
+    in_time, _, answers = environment.faults.wait(answers, fate, enough)
+    timing = timing.waited(lambda expected: environment.faults.wait(expected, fate, enough)[1])
+    arrived = accept(t, uploads, sent, fate, in_time, timing, method, environment, streams, history)
+    return replace(arrived, took=dict(zip(sent.selected.tolist(), answers.tolist(), strict=True)))
 
 
 def fates(
@@ -114,13 +103,13 @@ def accept(
     sent: Messages,
     fate: Sequence[str | None],
     in_time: Sequence[bool],
-    spent: Spent,
+    timing: Timing,
     method: Method,
     environment: Environment,
     streams: Streams,
     history: Reals | None = None,
 ) -> Arrived:
-    """Damage what is to be damaged, decode what is in time, and screen it; the seconds are the caller's to say."""
+    """Damage what is to be damaged, decode what is in time, and screen it; the caller adds how long each took."""
     faults, ids = environment.faults, sent.selected.tolist()
     codecs = table_with(getattr(method.compress, "codec", None))
     payloads, updates, events, decoding = [0] * len(ids), dict[int, Update](), list[Event](), dict[int, float]()
@@ -152,7 +141,7 @@ def accept(
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
-    return Arrived(updates, {}, over_the_air, 0.0, events, {}, spent, decoding)
+    return Arrived(updates, {}, over_the_air, events, timing, decoding)
 
 
 def sends_too_much(update: Update, payload: int, density: float, method: Method) -> bool:

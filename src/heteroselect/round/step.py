@@ -33,7 +33,7 @@ from heteroselect.round.stages.answers import answered, asked_for, messages, pas
 from heteroselect.round.stages.conclude import conclude
 from heteroselect.round.stages.observe import ask_losses, conditions_at, when_somebody_comes
 from heteroselect.world import Environment
-from heteroselect.world.clock import Spent
+from heteroselect.world.clock import Seconds, Spent, Timing
 from heteroselect.world.ledger import Messages
 
 
@@ -159,15 +159,15 @@ def take_in(
     sent, kept = messages(ctx, seen, plan, densities, uploads, {}, 0), ctx.server.of("outlier_filter").get("lengths")
     fate, in_time = [one.fate or None for one in done], [one.counts for one in done]
     spent = Spent(*(np.array([getattr(one, name) for one in done]) for name in ("down", "compute", "up", "seconds")))
-    arrived = accept(t, uploads, sent, fate, in_time, spent, method, ctx.environment, ctx.streams, kept)
+    charge, waited = ctx.environment.clock.charge, now - seen.now
+    timing = Timing(charge, seen.now, {charge: Seconds(0.0, spent, waited)})  # by the clock that the server went by
+    arrived = accept(t, uploads, sent, fate, in_time, timing, method, ctx.environment, ctx.streams, kept)
     sizes = arrived.sent.payloads
     arrived = replace(
         arrived,
         took={one.order.client: one.seconds for one in done},
         sent=together(begun, sent),
-        seconds=now - seen.now,
         events=events + arrived.events,
-        other_clocks={ctx.environment.clock.charge: now - seen.now},
     )
     answers = Answers(
         uploads,

@@ -1,7 +1,7 @@
 """The clock: how many simulated seconds a round takes, by the bytes that one chooses to charge for."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -45,6 +45,49 @@ class Spent:
 
 
 @dataclass(frozen=True)
+class Seconds:
+    """The seconds of a round by one clock: of scoring, of each selected client, of training until the server stopped
+    waiting, and of calibration."""
+
+    scoring: float
+    spent: Spent
+    training: float = 0.0
+    calibration: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.training + (self.scoring + self.calibration)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The seconds of a round that began at `now`, by every clock that was asked; `charge` is the server's own."""
+
+    charge: Charge
+    now: float
+    by_charge: dict[Charge, Seconds]
+
+    @property
+    def own(self) -> Seconds:
+        return self.by_charge[self.charge]
+
+    def waited(self, wait: Callable[[Reals], float]) -> "Timing":
+        """The same, once it is known how long the server waits for answers that take so many seconds."""
+        return replace(
+            self, by_charge={k: replace(one, training=wait(one.spent.total)) for k, one in self.by_charge.items()}
+        )
+
+    def calibrated(self, clock: "Clock", sent: Messages, conditions: Conditions) -> "Timing":
+        """The same with calibration, which follows the training."""
+        found: dict[Charge, Seconds] = {}
+        for charge, one in self.by_charge.items():
+            begin = self.now + one.scoring + one.training
+            seconds = replace(clock, charge=charge).calibration(sent, conditions, begin)
+            found[charge] = replace(one, calibration=seconds)
+        return replace(self, by_charge=found)
+
+
+@dataclass(frozen=True)
 class Clock:
     """charge: `paper` takes θ_k·32N bits up and nothing else, `uplink` the real payloads, `everything` also the
     model on its way down, scoring, calibration, and the device time of making a payload.
@@ -58,21 +101,20 @@ class Clock:
     forward_share: float = 1 / 3
     encode_share: float = 0.0
 
-    def seconds(
+    def timing(
         self, sent: Messages, conditions: Conditions, passes: Reals | float, scoring_batches: int, now: float = 0.0
-    ) -> float:
-        """Seconds of a whole round: scoring, training until the slowest client has answered, calibration."""
-        scoring = self.scoring(sent, conditions, scoring_batches, now)
-        training = float(self.answers(sent, conditions, passes, now + scoring).max())
-        return training + self.beside(sent, conditions, scoring_batches, now, training)
+    ) -> Timing:
+        """Scoring and the answers of a round that begins at `now`, by every way of charging."""
+        found: dict[Charge, Seconds] = {}
+        for charge in CHARGES:
+            clock = replace(self, charge=charge)
+            scoring = clock.scoring(sent, conditions, scoring_batches, now)
+            found[charge] = Seconds(scoring, clock.spent(sent, conditions, passes, now + scoring))
+        return Timing(self.charge, now, found)
 
-    def answers(self, sent: Messages, conditions: Conditions, passes: Reals | float, now: float) -> Reals:
-        """Seconds from the order to train until the answer of each selected client has arrived; `passes` over a batch
-        are everybody's, or each selected client's own."""
-        return self.spent(sent, conditions, passes, now).total
-
-    def spent(self, sent: Messages, conditions: Conditions, passes: Reals | float, now: float) -> "Spent":
-        """The same seconds, and what they went into."""
+    def spent(self, sent: Messages, conditions: Conditions, passes: Reals | float, now: float) -> Spent:
+        """Seconds from the order to train until the answer of each selected client has arrived, by what they went into;
+        `passes` over a batch are everybody's, or each selected client's own."""
         ids = sent.selected
         compute: Reals = passes * conditions.step_seconds[ids]
         if self.charge != "everything":  # θ_k·32N/B_k is the paper's uplink time (section V-C)
@@ -90,14 +132,6 @@ class Clock:
         ready = asked_to_send(sent, trained + told) + coding
         up = conditions.up_seconds(ids, bits, now + ready)
         return Spent(download, compute + coding, told + up, ready + up)
-
-    def beside(
-        self, sent: Messages, conditions: Conditions, scoring_batches: int, now: float, training: float
-    ) -> float:
-        """Seconds of scoring, which begins at `now`, and of calibration, which follows the `training` seconds after
-        it; 0 where they are not charged for."""
-        scoring = self.scoring(sent, conditions, scoring_batches, now)
-        return scoring + self.calibration(sent, conditions, now + scoring + training)
 
     def scoring(self, sent: Messages, conditions: Conditions, batches: int, now: float) -> float:
         """Seconds until the slowest client asked has the model, has run it forwards and has answered."""

@@ -6,33 +6,20 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.conditions import Conditions
-from heteroselect.world.clock import Clock, Spent
-from heteroselect.world.ledger import Messages
+from heteroselect.world.clock import Timing
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def world_note(
-    conditions: Conditions,
-    clock: Clock,
-    sent: Messages,
-    batches: int,
-    now: float,
-    *,
-    spent: Spent,
-    took: Reals,
-    training: float,
-    waited: float,
-) -> dict[str, Any]:
-    """The world of a round that began at `now`, as a line of rounds.jsonl has it, to five digits.
+def world_note(conditions: Conditions, timing: Timing, *, took: Reals, waited: float) -> dict[str, Any]:
+    """The world of a round, as a line of rounds.jsonl has it, to five digits.
 
     Of all clients: how many were `available` and, where not everybody was, who (`there`: a bit per client from client 0
     on, as hexadecimal digits), and quantiles of links and of seconds per step. Of the round: the seconds in which
     nobody was there (`waited`), of scoring, of training until the server stopped waiting, and of calibration. Of each
     selected client: its seconds by what they went into, and until its answer.
     """
-    scoring = clock.scoring(sent, conditions, batches, now)
-    there = conditions.available
+    seconds, there = timing.own, conditions.available
     return {
         "available": int(there.sum()),
         "there": None if there.all() else np.packbits(there).tobytes().hex(),
@@ -40,10 +27,10 @@ def world_note(
         "down_mbps": _quantiles(conditions.down / 1e6),
         "step_seconds": _quantiles(conditions.step_seconds),
         "waited": _short(waited),
-        "scoring": _short(scoring),
-        "training": _short(training),
-        "calibration": _short(clock.calibration(sent, conditions, now + scoring + training)),
-        **{name: [_short(one) for one in getattr(spent, name)] for name in ("down", "compute", "up")},
+        "scoring": _short(seconds.scoring),
+        "training": _short(seconds.training),
+        "calibration": _short(seconds.calibration),
+        **{name: [_short(one) for one in getattr(seconds.spent, name)] for name in ("down", "compute", "up")},
         "took": [_short(one) for one in took],
     }
 

@@ -39,11 +39,8 @@ def recorded(ctx: RoundContext, seen: Observation, plan: Plan, answers: Answers,
     method, ids, arrived, clock = ctx.method, plan.cohort.ids, answers.arrived, ctx.environment.clock
     losses = seen.population.losses
     sent = replace(arrived.sent, calibrated=result.calibrated)
-    waited, by_charge = seen.now - ctx.server.now, dict[str, float]()
-    for charge, training in arrived.other_clocks.items():
-        other = replace(clock, charge=charge)
-        beside = other.beside(sent, seen.conditions, method.score.batches, seen.now, training)
-        by_charge[charge] = waited + (training + beside)
+    waited, timing = seen.now - ctx.server.now, arrived.timing.calibrated(clock, sent, seen.conditions)
+    by_charge: dict[str, float] = {charge: waited + one.total for charge, one in timing.by_charge.items()}
     kept = [upload.report["memory"] for upload in answers.uploads.values() if "memory" in upload.report]
     return Record(
         round=ctx.number,
@@ -64,17 +61,7 @@ def recorded(ctx: RoundContext, seen: Observation, plan: Plan, answers: Answers,
         memory_norm=float(np.mean(kept)) if kept else None,
         score_parts={name: float(part.mean()) for name, part in seen.scores.parts.items()},
         events=with_troubles(arrived, ctx.clients),
-        world=world_note(
-            seen.conditions,
-            clock,
-            sent,
-            method.score.batches,
-            seen.now,
-            spent=arrived.spent,
-            took=np.array([arrived.took[int(k)] for k in ids]),
-            training=arrived.seconds,
-            waited=waited,
-        ),
+        world=world_note(seen.conditions, timing, took=np.array([arrived.took[int(k)] for k in ids]), waited=waited),
     )
 
 
