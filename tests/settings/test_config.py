@@ -198,7 +198,10 @@ def test_a_key_below_a_value_is_refused():
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("nope", "no preset 'nope'; allowed are .*cifar10, cifar10-lean, cifar10-small, cifar100, mnist, .*tinyimagenet"),
+        (
+            "nope",
+            "no preset 'nope'; allowed are .*cifar10, cifar10-lean, cifar10-small, cifar100, mnist, .*tinyimagenet",
+        ),
         ("missing.toml", "cannot be read"),
     ],
 )
