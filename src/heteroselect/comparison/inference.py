@@ -54,9 +54,7 @@ def smallest_visible(spread: float, pairs: int, power: float = 0.8, level: float
     bound = stats.t.ppf(1 - level / 2, pairs - 1)
 
     def lacking(shift: float) -> float:
-        return float(
-            stats.nct.sf(bound, pairs - 1, shift * np.sqrt(pairs)) - power
-        )  # the far tail adds next to nothing
+        return float(stats.nct.sf(bound, pairs - 1, shift * np.sqrt(pairs)) - power)
 
     most = 1.0
     while lacking(most) < 0:
