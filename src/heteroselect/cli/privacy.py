@@ -46,10 +46,10 @@ def privacy(
 def rounds_of(folder: Path, method: str | None, rounds: int | None, set_: list[str] | None) -> list[dict[str, Any]]:
     """The rounds of a run that has ended. It is as it was played: nothing can be set any more, and nothing that it was
     begun with may have been changed since."""
-    from heteroselect.files import read_toml
     from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
     from heteroselect.runs.folder import CONFIG, finished, read_rounds
     from heteroselect.settings import own
+    from heteroselect.settings.config import read_config
 
     if not (folder / CONFIG).is_file():
         raise HeteroSelectError(f"privacy: {folder} is no run folder; it needs {CONFIG}.")
@@ -61,7 +61,7 @@ def rounds_of(folder: Path, method: str | None, rounds: int | None, set_: list[s
             f"privacy: the run in {folder} has not ended; allowed is one that has, or its {CONFIG}."
         )
     try:
-        refuse_edited(folder, Fingerprint.read(folder), read_toml(folder / CONFIG))
+        refuse_edited(folder, Fingerprint.read(folder), read_config(folder / CONFIG))
         played = read_rounds(folder)
         if not played or not all(line["weights"] for line in played):
             raise ValueError("no weights")

@@ -13,7 +13,6 @@ from heteroselect.comparison.report.beside import beside, with_clock
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
-from heteroselect.files import read_toml
 from heteroselect.runs.display.progress import note
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 
@@ -29,6 +28,7 @@ def show(
     from heteroselect.runs.checked import CheckedLine, CheckedSummary
     from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
     from heteroselect.settings import PaperRow
+    from heteroselect.settings.config import read_config
 
     if not (folder / CONFIG).is_file() or not (folder / ROUNDS).is_file():
         written = sorted(file.name for file in folder.glob("*.md") if file.with_suffix(".json").is_file())
@@ -41,7 +41,7 @@ def show(
         CheckedSummary.model_validate(summary)
         for line in lines:
             CheckedLine.model_validate(line)
-        config = read_toml(folder / CONFIG)
+        config = read_config(folder / CONFIG)
         refuse_edited(folder, Fingerprint.read(folder), config)
         rows = [PaperRow.model_validate(row) for row in config.get("paper", [])]
         paper = beside(rows, len(lines), reached=summary["rounds_to_target"] is not None)

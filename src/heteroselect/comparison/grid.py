@@ -12,7 +12,6 @@ from typing import Any
 
 from heteroselect.data.hub import HUB
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_toml
 from heteroselect.round.method import Method
 from heteroselect.runs.api import choose_device, resume, run_loaded
 from heteroselect.runs.experiment import Experiment, prepare
@@ -23,7 +22,7 @@ from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import rewrite
 from heteroselect.runs.result import Interrupted, Line
 from heteroselect.settings import Config, PaperRow, own
-from heteroselect.settings.config import Loaded, load
+from heteroselect.settings.config import Loaded, load, read_config
 from heteroselect.settings.method import completed
 
 
@@ -120,7 +119,7 @@ def _prepared(cell: Cell) -> Experiment | None:
 def config_in(file: Path) -> Config | None:
     """Of a run, with defaults for settings that are newer than it; None where another version wrote it."""
     try:
-        found = Config.model_validate(read_toml(file))
+        found = Config.model_validate(read_config(file))
         return found.model_copy(update={"method": completed(found.method)})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -25,6 +25,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import parse_json, write_whole
 from heteroselect.runs.folder import as_user_error, read_rounds, read_summary
 from heteroselect.runs.reclock import depends
+from heteroselect.settings.renamed import current
 from heteroselect.settings.schema import PaperRow
 
 Row = dict[str, Any]
@@ -268,7 +269,7 @@ def _identity(row: Row) -> Row:
     """What makes a row that of one run; where the data lie is no part of it. (Older rows name no clock: it was the
     paper's.)"""
     keys = ("study", "row", "preset", "method", "seed")
-    settings = {key: value for key, value in row.get("settings", {}).items() if key != "data.dir"}
+    settings = {key: value for key, value in current(row.get("settings", {})).items() if key != "data.dir"}
     found: Row = json.loads(json.dumps({key: row.get(key) for key in keys} | {"settings": settings}))
     return {**found, "charge": row.get("charge", "paper")}
 

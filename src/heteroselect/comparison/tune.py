@@ -36,6 +36,7 @@ from heteroselect.runs.folder import CONFIG, as_user_error, whole_rounds
 from heteroselect.runs.result import Line
 from heteroselect.settings import own
 from heteroselect.settings.config import flatten, load
+from heteroselect.settings.renamed import current
 
 MADE = "heteroselect tune"
 VALIDATION = {"data.validation_fraction": 0.1, "data.evaluate": "validation"}
@@ -292,7 +293,7 @@ def read(folder: Path, names: Sequence[str], seeds: Sequence[int]) -> dict[str, 
     for name in names:
         file = folder / f"{stem(name)}.toml"
         try:
-            tuned[name] = flatten(read_toml(file))
+            tuned[name] = current(flatten(read_toml(file)))
         except OSError as error:
             raise HeteroSelectError(
                 f"--tuned: {name} was not tuned, there is no {file}; allowed are methods that were."

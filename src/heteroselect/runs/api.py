@@ -44,7 +44,7 @@ from heteroselect.runs.progress import STORE, Progress, find_latest
 from heteroselect.runs.result import Line, Result
 from heteroselect.runs.store import clear
 from heteroselect.settings import Config
-from heteroselect.settings.config import Loaded, flatten, load, to_toml
+from heteroselect.settings.config import Loaded, flatten, load, read_config, to_toml
 from heteroselect.settings.method import completed
 from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import VERSION
@@ -213,7 +213,7 @@ def _read(path: Path, config: Config, place: Path | None) -> Result:
 def refuse_another_method(path: Path, table: Mapping[str, Any]) -> None:
     """A run goes on with the parts it began with; only the place of a user's file may be another. What is newer than
     the run has its default."""
-    before = completed(read_toml(path / CONFIG)["method"])
+    before = completed(read_config(path / CONFIG)["method"])
     for role, written in before.items():
         now = table.get(role)
         if isinstance(written, Mapping) and isinstance(now, Mapping) and is_path(str(written["kind"])):

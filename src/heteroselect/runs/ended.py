@@ -7,19 +7,19 @@ from safetensors import SafetensorError
 from safetensors.torch import load
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_toml
 from heteroselect.runs.checked import CheckedSummary
 from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
 from heteroselect.runs.folder import CONFIG, read_model, read_rounds, read_summary
 from heteroselect.runs.result import Result
 from heteroselect.settings import Config
+from heteroselect.settings.config import read_config
 from heteroselect.settings.method import completed
 
 
 def read_settings(path: Path, who: str) -> Config:
     """The settings of a run that has ended, none of which was changed since it began."""
     try:
-        written = read_toml(path / CONFIG)
+        written = read_config(path / CONFIG)
         refuse_edited(path, Fingerprint.read(path), written)
         if "version" not in written:
             raise HeteroSelectError(

@@ -19,6 +19,7 @@ from heteroselect.runs.folder import read_summary
 from heteroselect.settings.config import flatten, nested
 from heteroselect.settings.method import completed as whole
 from heteroselect.settings.own import is_path
+from heteroselect.settings.renamed import current
 from heteroselect.settings.schema import Config
 
 UNKNOWN, FORMAT = "unknown", 2
@@ -72,7 +73,7 @@ class Fingerprint:
 
     def completed(self) -> "Fingerprint":
         """As a run of today would have it: settings that are newer than the run have their defaults."""
-        return replace(self, settings=completed(self.settings))
+        return replace(self, settings=completed(self.settings), parts=current(self.parts))
 
     def differences(self, now: "Fingerprint") -> list[str]:
         """What is another in `now`, by name and with both values; what is newer than a run has its default."""
@@ -161,6 +162,7 @@ def deciding(tables: Mapping[str, Any]) -> dict[str, Any]:
 def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Deciding settings by dotted name, with those that are newer than their run at their defaults; as they are where
     a version with other settings wrote them."""
+    settings = current(settings)
     try:
         tables = nested(settings)
         found = Config.model_validate({**tables, "method": whole(tables["method"])})

@@ -24,6 +24,7 @@ from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import FINGERPRINT, RunFolder, rounds_sha256, whole_rounds
 from heteroselect.runs.store import DiskStore, Uploads, clear
 from heteroselect.settings import SimulateSettings
+from heteroselect.settings.renamed import current_state
 from heteroselect.world.faults import KINDS as FAULTS
 
 STORE = "store"
@@ -90,7 +91,7 @@ class Progress:
             server = restored(self.server, found.server, round)
             for client in found.clients:
                 arrays = checkpoints.client(client)
-                kept = {name: array for name, array in arrays.items() if not name.startswith(_UPLOAD)}
+                kept = current_state({n: array for n, array in arrays.items() if not n.startswith(_UPLOAD)})
                 upload = {
                     name.removeprefix(_UPLOAD): array for name, array in arrays.items() if name.startswith(_UPLOAD)
                 }
@@ -191,7 +192,7 @@ def restored(server: Server, arrays: Arrays, round: int) -> Server:
         reports=group("report."),
     )
     flights = flights_of(group("flight."), weights)
-    return Server(weights, population, by_role(group("state.")), round, float(arrays["now"]), flights)
+    return Server(weights, population, by_role(current_state(group("state."))), round, float(arrays["now"]), flights)
 
 
 def flight_arrays(flights: Sequence[InFlight]) -> Arrays:

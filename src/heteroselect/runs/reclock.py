@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_toml
 from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import CONFIG, RunFolder, read_model, read_rounds, read_summary
 from heteroselect.settings import Config
-from heteroselect.settings.config import to_toml
+from heteroselect.settings.config import read_config, to_toml
 
 Line = Mapping[str, Any]
 
@@ -40,7 +39,7 @@ class Reclocked:
 def reclock(path: Path, charge: str) -> Reclocked:
     """The seconds of a finished run, as charged otherwise."""
     try:
-        config = read_toml(path / CONFIG)
+        config = read_config(path / CONFIG)
         summary, lines = read_summary(path), read_rounds(path)
     except (OSError, ValueError) as error:
         raise HeteroSelectError(f"reclock: {path} is no folder of a run that has ended ({error}).") from error
@@ -93,7 +92,7 @@ def decided(config: Config) -> tuple[str, ...]:
 def rewrite(path: Path, out: Path, charge: str) -> None:
     """Write the run in `path` into a new folder as it would have been under another clock; refused where anything in it
     hangs on the clock, because then the rounds themselves would have been others."""
-    found, config = reclock(path, charge), Config.model_validate(read_toml(path / CONFIG))
+    found, config = reclock(path, charge), Config.model_validate(read_config(path / CONFIG))
     if hanging := " and ".join(decided(config)):
         raise HeteroSelectError(f"reclock: {path} depends on the clock ({hanging}); it has to be run under {charge}.")
     tables = config.model_copy(update={"world": config.world.model_copy(update={"charge": charge})})

@@ -19,7 +19,7 @@ from heteroselect import methods
 from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.files import parse_toml, read_toml
 from heteroselect.round.method import Method
-from heteroselect.settings import own
+from heteroselect.settings import own, renamed
 from heteroselect.settings.method import changed, completed
 from heteroselect.settings.schema import VERSION, Config, PaperRow, allowed, find
 
@@ -61,9 +61,10 @@ def load(
     what the source says of a run with it, for runs that are compared; `any_target` is for a metric that is no fraction.
     """
     flat, given = flatten(_tables(source)), flatten(changes or {})
+    written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
+    flat = renamed.current(flat) if written else flat
     beside = _of_methods(flat)
     _refuse_old(flat)
-    written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
     for name in (flat.get("method"), given.get("method")):
         if name is not None:
             raise HeteroSelectError(f"method: allowed is a group of settings, not {name!r}; a name is method.name.")
@@ -275,6 +276,11 @@ def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:
     return changes
 
 
+def read_config(path: Path) -> dict[str, Any]:
+    """Read the tables of a run's config.toml under the names of today, or raise OSError or ValueError."""
+    return nested(renamed.current(flatten(read_toml(path))))
+
+
 def _read(source: str | Path) -> dict[str, Any]:
     known = presets()
     if str(source) in known:
@@ -321,7 +327,9 @@ def _explain(error: ValidationError, before: str = "") -> NoReturn:
     """One sentence for the first thing wrong; `before` is where these settings stand."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
+    if first["type"] == "extra_forbidden" and (hint := renamed.hint(where)):
+        text = f"{hint}."
+    elif first["type"] == "extra_forbidden":
         group, _, key = where.rpartition(".")
         inner = find(group)
         model: Any = Config if not group else inner.annotation if inner else PaperRow

@@ -18,7 +18,7 @@ from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.parts.compress import promises
 from heteroselect.parts.kinds import KINDS
 from heteroselect.round.method import Method, conflicts, naming
-from heteroselect.settings import own
+from heteroselect.settings import own, renamed
 from heteroselect.settings.schema import Setting
 
 Parts = dict[str, Any]
@@ -118,6 +118,7 @@ def _by_role(layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for key, value in layer.items():
         role, dot, name = key.partition(".")
         if role not in KINDS:
+            _refuse_old_name(f"method.{key}")
             allowed = ", ".join(["name", *KINDS])
             raise HeteroSelectError(
                 f"method.{key}: there is no role {role!r}{meant(role, KINDS)}; allowed are {allowed}."
@@ -145,6 +146,7 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
     found = {}
     for name, value in wanted.items():
         if name not in known:
+            _refuse_old_name(f"method.{role}.{name}", kind_of(present))
             allowed = ", ".join(["kind", *known])
             others = [kind for kind, part in KINDS[role].items() if name in declared(part)]
             with_it = f" (method.{role}.kind={others[0]} has it)" if others else ""
@@ -158,6 +160,11 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
             raise HeteroSelectError(f"method.{role}.{error}.") from None
     with naming(role):
         return replace(present, **found) if found else present
+
+
+def _refuse_old_name(key: str, kind: str = "") -> None:
+    if hint := renamed.hint(key, kind):
+        raise HeteroSelectError(f"{hint}.")
 
 
 def _of_kind(role: str, kind: Any, present: Any) -> Any:

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from heteroselect.comparison.report.beside import beside, with_clock
 from heteroselect.core.measure import ACCURACY, Measure
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import read_toml
 from heteroselect.runs.checked import CheckedLine, CheckedSettings, CheckedSummary
 from heteroselect.runs.fingerprint import NEWER, Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, interrupted, read_rounds, read_summary
 from heteroselect.settings import PaperRow
+from heteroselect.settings.config import read_config
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def read(path: Path) -> Run:
     """A run folder, each field checked."""
     name = CONFIG
     try:
-        config = read_toml(path / CONFIG)
+        config = read_config(path / CONFIG)
         text = (path / CONFIG).read_text(encoding="utf-8")
         clients = CheckedSettings.model_validate(config).clients
         paper = [PaperRow.model_validate(row) for row in config.get("paper", [])]
