@@ -270,7 +270,7 @@ def test_the_published_checksums_are_well_formed() -> None:
 def test_what_is_not_secure_is_refused(scheme: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "SECURE", ("https://",))
     address = f"{scheme}://127.0.0.1:1/set.tar.gz"
-    fails(Archive(address, 1, ""), folder, "not secure", "allowed is https")
+    fails(Archive(address, 1, ""), folder, "not secure", "name one of https")
 
 
 def test_a_server_that_sends_on_to_what_is_not_secure_is_refused(

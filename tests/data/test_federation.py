@@ -99,9 +99,9 @@ def test_what_becomes_of_the_targets(y: np.ndarray, dtype: torch.dtype) -> None:
     [
         ((X, Y[:5]), "data: x and y must be of the same length, one or more, not 6 and 5"),
         ((X[:0], Y[:0]), "not 0 and 0"),
-        (None, "data: allowed are"),
-        (7, "data: allowed are"),
-        ([], "data: allowed are"),
+        (None, "data: hand over"),
+        (7, "data: hand over"),
+        ([], "data: hand over"),
     ],
     ids=["lengths", "empty", "none", "number", "no pairs"],
 )
@@ -187,7 +187,7 @@ def test_a_source_is_taken_as_it_is() -> None:
 
 @pytest.mark.parametrize("data", [X, (X,), (X, Y, X), "mnist", Squares()])
 def test_data_of_another_form_is_refused_with_those_allowed(data: Any) -> None:
-    with pytest.raises(HeteroSelectError, match=r"data: allowed are \(x, y\), \(x, y, x_test, y_test\), a list"):
+    with pytest.raises(HeteroSelectError, match=r"data: hand over \(x, y\), \(x, y, x_test, y_test\), a list"):
         own_source(data, None, 0.2, STREAMS)
 
 

@@ -78,9 +78,9 @@ def test_pictures_become_bytes(datasets: Any, tmp_path: Path):
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        (Columns(label="class"), r"data\.label_column: .* has no column 'class'; allowed are x, label, writer"),
+        (Columns(label="class"), r"data\.label_column: .* has no column 'class'; name one of x, label, writer"),
         (Columns(owner="user", natural=True, input="x"), r"data\.owner_column: .* has no column 'user'"),
-        (Columns(), r"data\.input_column: .* has several columns; allowed are x, writer"),
+        (Columns(), r"data\.input_column: .* has several columns; name one of x, writer"),
         (Columns(input="z"), r"data\.input_column: .* has no column 'z'"),
         (Columns(label="writer", input="x"), "must hold numbers"),
     ],

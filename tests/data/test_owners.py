@@ -96,10 +96,10 @@ def test_clients_and_unseen_are_disjoint_and_large_enough(sizes: list[int], unse
 @pytest.mark.parametrize(
     ("clients", "least", "unseen", "sentence"),
     [
-        (4, 1, 0.0, "clients: allowed is at most 3, the owners that have 1 or more examples for training, not 4"),
-        (3, 2, 0.0, "clients: allowed is at most 2, the owners that have 2 or more"),
-        (3, 1, 0.3, r"clients: allowed is at most 2, .* and are not held out \(1 are\), not 3"),
-        (1, 4, 0.0, "data.owner_min_examples: no owner has 4 examples for training; allowed is at most 3"),
+        (4, 1, 0.0, "clients: choose at most 3, the owners that have 1 or more examples for training, not 4"),
+        (3, 2, 0.0, "clients: choose at most 2, the owners that have 2 or more"),
+        (3, 1, 0.3, r"clients: choose at most 2, .* and are not held out \(1 are\), not 3"),
+        (1, 4, 0.0, "data.owner_min_examples: no owner has 4 examples for training; choose at most 3"),
         (1, 3, 0.5, "data.unseen_fraction: there is only one owner"),
     ],
 )
@@ -196,13 +196,13 @@ def test_a_mapping_may_have_a_test_part_by_owner_or_for_all():
     ("data", "test", "sentence"),
     [
         ({}, None, "data: a mapping must have one data set or more"),
-        ({"a": (np.zeros((2, 1)), [0, 1]), "b": 3}, None, r"data\['b'\]: allowed are"),
+        ({"a": (np.zeros((2, 1)), [0, 1]), "b": 3}, None, r"data\['b'\]: hand over"),
         ({"a": (np.zeros((2, 1)), [0, 1]), "b": (np.zeros((2, 3)), [0, 1])}, None, r"data\['b'\]: its x"),
         ({"a": (np.zeros((2, 1)), [0, 1])}, {"c": (np.zeros((2, 1)), [0, 1])}, "test: 'c' has no data to train on"),
         ({"a": (np.zeros((2, 1)), [0, 1])}, {}, "test: a mapping must have one data set or more"),
         ({1: (np.zeros((2, 1)), [0, 1]), "1": (np.zeros((2, 1)), [0, 1])}, None, "two owners have the same name"),
         ({"a": (np.zeros((1, 1)), [0])}, None, "test: no owner has two examples"),
-        ({"x": np.zeros((2, 1)), "y": np.zeros(2)}, None, r"data\['x'\]: allowed are"),
+        ({"x": np.zeros((2, 1)), "y": np.zeros(2)}, None, r"data\['x'\]: hand over"),
     ],
 )
 def test_a_mapping_that_cannot_be_is_refused(data: Any, test: Any, sentence: str):
@@ -289,7 +289,7 @@ def test_numbers_are_sorted_as_numbers_and_labels_may_be_any_number(tmp_path: Pa
         (
             TABLE,
             Columns(label="kind"),
-            r"data\.label_column: .* has no column 'kind'; allowed are owner, height, label",
+            r"data\.label_column: .* has no column 'kind'; name one of owner, height, label",
         ),
         (TABLE, Columns(owner="user", natural=True), r"data\.owner_column: .* has no column 'user'"),
         (TABLE, Columns(input="depth"), r"data\.input_column: .* has no column 'depth'"),

@@ -681,7 +681,7 @@ def test_an_npz_that_is_small_and_holds_more_than_half_of_the_memory_is_refused(
     np.savez_compressed(file, x=np.zeros((1000, 100)), y=np.zeros(1000, int))
     assert file.stat().st_size < 10_000
     monkeypatch.setattr("heteroselect.data.npz.memory", lambda: 1_000_000)
-    fails(str(file), None, str(file), "allowed is half of this machine's memory, 500,000")
+    fails(str(file), None, str(file), "more than half of this machine's memory, 500,000")
 
 
 # ── the published pixels ──

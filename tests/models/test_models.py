@@ -156,7 +156,7 @@ def test_alexnet_takes_an_odd_side(side: int) -> None:
 
 @pytest.mark.parametrize("name", ["", "AlexNet", "vgg16"])
 def test_an_unknown_name_is_refused_with_those_allowed(name: str) -> None:
-    with pytest.raises(HeteroSelectError, match=r"model\.name.*allowed are logistic, alexnet, resnet9, resnet18"):
+    with pytest.raises(HeteroSelectError, match=r"model\.name.*choose one of logistic, alexnet, resnet9, resnet18"):
         models.build(name, (3, 32, 32), 10)
 
 

@@ -12,7 +12,7 @@ import torch
 from heteroselect.data.examples import Examples, Pixels, Source
 from heteroselect.data.files import AGAIN, check_labels, missing
 from heteroselect.data.npz import arrays_of
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, SettingError
 
 FILE = "audiomnist.npz"
 PIXELS = Pixels((0.0572,), (0.0639,), augment=False)
@@ -29,12 +29,12 @@ def read_audiomnist(name: str, folder: Path, test_fraction: float) -> Source:
     x, y, user, rep = (arrays[key] for key in ("x", "y", "user", "rep"))
     count = len(y) if y.ndim else 0
     if x.dtype != np.uint8 or x.shape != (count, 28, 28) or not count or {user.shape, rep.shape} != {(count,)}:
-        raise HeteroSelectError(f"{file} is damaged (its arrays are not of images of 28×28 bytes), {AGAIN}.")
+        raise DataError(f"{file} is damaged (its arrays are not of images of 28×28 bytes), {AGAIN}.")
     check_labels(y, 10, file)
     names, owner = np.unique(user, return_inverse=True)
     whole = Examples(*(torch.from_numpy(array) for array in (x[:, None], y.astype(np.int64), owner)))
     last = torch.from_numpy(rep >= round((1 - test_fraction) * (1 + int(rep.max()))))
     train, test = (whole.take(part.nonzero().flatten()) for part in (~last, last))
     if not len(train) or not len(test):
-        raise HeteroSelectError(f"data.test_fraction: {test_fraction} leaves nothing to train or to test on in {file}.")
+        raise SettingError(f"data.test_fraction: {test_fraction} leaves nothing to train or to test on in {file}.")
     return Source(name, train, test, 10, PIXELS, owners=tuple(map(str, names)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from heteroselect.data.examples import Examples
 from heteroselect.data.files import AGAIN, Array, Parts, check_labels, examples_of, missing, reading, title_of, unpacked
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError
 
 
 def read_cifar(train: Sequence[str], test: str, limits: tuple[int, ...], place: Path) -> Parts:
@@ -29,7 +29,7 @@ def read_cifar(train: Sequence[str], test: str, limits: tuple[int, ...], place: 
 def _records(data: bytes, limits: tuple[int, ...], title: str) -> Array:
     size = len(limits) + 3 * 32 * 32
     if not data or len(data) % size:
-        raise HeteroSelectError(
+        raise DataError(
             f"{title} is cut short ({len(data):,} bytes are no whole number of records of {size:,}), {AGAIN}."
         )
     records = np.frombuffer(data, np.uint8).reshape(-1, size)
@@ -40,7 +40,7 @@ def _records(data: bytes, limits: tuple[int, ...], title: str) -> Array:
 
 def _expect(count: int, right: int, title: str, beside: str) -> None:
     if count != right:
-        raise HeteroSelectError(
+        raise DataError(
             f"{title} is cut short or damaged ({count:,} images, where {right:,} go with {beside}), {AGAIN}."
         )
 

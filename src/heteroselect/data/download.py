@@ -16,7 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 from heteroselect.data.sources import installed_mnist
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError
 
 Progress = Callable[[int, int], None]
 
@@ -89,7 +89,7 @@ def fetch(
         return installed_mnist() or fetch_all(name, MNIST, folder / name, url=url, progress=progress)
     archive = archive or ARCHIVES.get(name)
     if archive is None:
-        raise HeteroSelectError(f"{name!r} cannot be downloaded: choose from mnist, {', '.join(ARCHIVES)}.")
+        raise DataError(f"{name!r} cannot be downloaded: choose from mnist, {', '.join(ARCHIVES)}.")
     return _fetched(name, archive, folder, url or archive.url, progress)
 
 
@@ -124,7 +124,7 @@ def _fetched(name: str, archive: Archive, folder: Path, address: str, progress: 
         reason = f"{folder} cannot be read or written ({problem.strerror or problem})"
     else:
         return target
-    raise HeteroSelectError(
+    raise DataError(
         f"The download of {name} failed because {reason}: nothing was kept, so try again or put "
         f"{archive.file} from {address} into {folder} by hand."
     )
@@ -133,7 +133,7 @@ def _fetched(name: str, archive: Archive, folder: Path, address: str, progress: 
 def _verified(target: Path, archive: Archive) -> Path:
     fault = _fault(target, archive) if target.is_file() else "it is no file"
     if fault:
-        raise HeteroSelectError(
+        raise DataError(
             f"{target} is already there but is not the published file ({fault}): "
             "it was left as it is, so move or delete it to download it again."
         )
@@ -169,7 +169,7 @@ def _download(address: str, target: Path, archive: Archive, progress: Progress |
 
 def _refuse_open(address: str) -> None:
     if not address.startswith(SECURE):
-        raise _FailureError(f"{address} is not secure, and allowed is https")
+        raise _FailureError(f"{address} is not secure; name one of https")
 
 
 def _chunks(address: str, size: int) -> Generator[bytes, None, None]:

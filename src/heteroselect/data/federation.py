@@ -12,7 +12,7 @@ from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Pixels, Source, hold_out, hold_out_of_each, joined
 from heteroselect.data.owners import by_owner
 from heteroselect.data.partition import split
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, SettingError
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def set_aside(source: Source, fraction: float, evaluate: str, streams: Streams) 
     if not fraction:
         return source
     if len(source.train) < 2:
-        raise HeteroSelectError("data.validation_fraction: of one example none can be set aside; allowed is 0.")
+        raise SettingError("data.validation_fraction: of one example none can be set aside; set it to 0.")
     out = hold_out if source.train.owner is None else hold_out_of_each
     rest, held = out(source.train, fraction, streams.numpy("validation examples"))
     if not len(held):
-        raise HeteroSelectError("data.validation_fraction: no owner has two examples; allowed is 0.")
+        raise SettingError("data.validation_fraction: no owner has two examples; set it to 0.")
     if evaluate == "test":
         return replace(source, train=rest)
     classes = int(source.train.y.max()) + 1 if source.counted and source.classes else source.classes
@@ -100,7 +100,7 @@ def set_aside_each(data: Sequence[Any], fraction: float, streams: Streams) -> tu
     pairs = [hold_out(part, fraction, rng) for part, rng in zip(parts, draws, strict=True)]
     held = joined([held for _, held in pairs])
     if not len(held):
-        raise HeteroSelectError("data.validation_fraction: no client has two examples; allowed is 0.")
+        raise SettingError("data.validation_fraction: no client has two examples; set it to 0.")
     return [rest for rest, _ in pairs], held
 
 
@@ -112,8 +112,8 @@ def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Sourc
     if isinstance(data, Mapping):
         return _owned_source(data, test, fraction, streams)
     if not isinstance(data, tuple) or len(data) not in (2, 4):
-        raise HeteroSelectError(
-            "data: allowed are (x, y), (x, y, x_test, y_test), a list with one data set a client, a mapping with one "
+        raise DataError(
+            "data: hand over (x, y), (x, y, x_test, y_test), a list with one data set a client, a mapping with one "
             "data set an owner, or a Source."
         )
     train = examples(data[:2], "data")
@@ -123,7 +123,7 @@ def own_source(data: Any, test: Any, fraction: float, streams: Streams) -> Sourc
         _same_kind(*parts, "test")
         return _source(*parts)
     if len(train) < 2:
-        raise HeteroSelectError("data: one example cannot be held out for testing and trained on; two are needed.")
+        raise DataError("data: one example cannot be held out for testing and trained on; two are needed.")
     return replace(_source(*hold_out(train, fraction, streams.numpy("held-out test examples"))), whole=train)
 
 
@@ -131,14 +131,12 @@ def _owned_source(data: Mapping[Any, Any], test: Any, fraction: float, streams: 
     """One data set per owner. A test part may be a mapping, too; without one each owner holds some examples out."""
     names = {str(name): number for number, name in enumerate(data)}
     if len(names) < len(data):
-        raise HeteroSelectError("data: two owners have the same name; allowed is one of its own for each.")
+        raise DataError("data: two owners have the same name; give each one of its own.")
     whole = _owned(data, names, "data")
     if test is None:
         train, held = hold_out_of_each(whole, fraction, streams.numpy("held-out test examples"))
         if not len(held):
-            raise HeteroSelectError(
-                "test: no owner has two examples, so that one could be held out; hand over a test set."
-            )
+            raise DataError("test: no owner has two examples, so that one could be held out; hand over a test set.")
         return replace(_source(train, held), whole=whole, owners=tuple(names))
     by_name = isinstance(test, Mapping) and not {"x", "y"} <= set(test)
     judged = _owned(test, names, "test") if by_name else examples(test, "test")
@@ -149,9 +147,9 @@ def _owned_source(data: Mapping[Any, Any], test: Any, fraction: float, streams: 
 def _owned(data: Mapping[Any, Any], names: Mapping[str, int], title: str) -> Examples:
     """The examples of all owners, one owner after the other."""
     if not data:
-        raise HeteroSelectError(f"{title}: a mapping must have one data set or more.")
+        raise DataError(f"{title}: a mapping must have one data set or more.")
     if strangers := [name for name in data if str(name) not in names]:
-        raise HeteroSelectError(f"{title}: {strangers[0]!r} has no data to train on; allowed are the owners in data.")
+        raise DataError(f"{title}: {strangers[0]!r} has no data to train on; name the owners that are in data.")
     parts = {str(name): examples(part, f"{title}[{name!r}]") for name, part in data.items()}
     first = next(iter(parts.values()))
     for name, part in parts.items():
@@ -162,9 +160,9 @@ def _owned(data: Mapping[Any, Any], names: Mapping[str, int], title: str) -> Exa
 def own_federation(data: Sequence[Any], test: Any) -> Federation:
     """A list of per-client data sets, as the user holds them."""
     if test is None:
-        raise HeteroSelectError("test: a list of per-client data sets needs a test set, test=(x, y).")
+        raise DataError("test: a list of per-client data sets needs a test set, test=(x, y).")
     if not data:
-        raise HeteroSelectError("data: a list of per-client data sets must have one or more.")
+        raise DataError("data: a list of per-client data sets must have one or more.")
     parts = [examples(part, f"data[{k}]") for k, part in enumerate(data)]
     held = examples(test, "test")
     for name, part in [(f"data[{k}]", part) for k, part in enumerate(parts)] + [("test", held)]:
@@ -175,20 +173,20 @@ def own_federation(data: Sequence[Any], test: Any) -> Federation:
 
 def examples(data: Any, name: str) -> Examples:
     """(x, y) of arrays or tensors, a mapping with x and y, or anything like a torch Dataset of pairs."""
-    allowed = f"{name}: allowed are (x, y), a mapping with x and y, or a data set of (x, y) pairs, all of numbers"
+    wanted = f"{name}: hand over (x, y), a mapping with x and y, or a data set of (x, y) pairs, all of numbers"
     try:
         found = _examples(data)
     except (TypeError, ValueError, RuntimeError, LookupError) as error:  # of numpy, torch or the data set itself
-        raise HeteroSelectError(f"{allowed} ({error}).") from error
+        raise DataError(f"{wanted} ({error}).") from error
     if found is None:
-        raise HeteroSelectError(f"{allowed}.")
+        raise DataError(f"{wanted}.")
     if len(found.x) != len(found.y) or len(found) == 0:
-        raise HeteroSelectError(
+        raise DataError(
             f"{name}: x and y must be of the same length, one or more, not {len(found.x)} and {len(found.y)}."
         )
     for part, values in (("x", found.x), ("y", found.y)):
         if values.is_floating_point() and not bool(values.isfinite().all()):
-            raise HeteroSelectError(f"{name}: {part} holds a value that is not finite; allowed are finite numbers.")
+            raise DataError(f"{name}: {part} holds a value that is not finite; replace it by a number.")
     return found
 
 
@@ -217,7 +215,7 @@ def _same_kind(first: Examples, other: Examples, name: str) -> None:
     for field in ("x", "y"):
         a, b = getattr(first, field), getattr(other, field)
         if a.shape[1:] != b.shape[1:] or a.dtype != b.dtype:
-            raise HeteroSelectError(
+            raise DataError(
                 f"{name}: its {field} ({b.dtype}, shape {tuple(b.shape[1:])} each) must be like that of the "
                 f"training data ({a.dtype}, shape {tuple(a.shape[1:])})."
             )
@@ -243,6 +241,6 @@ def _targets(values: Any) -> Tensor:
 def _source(train: Examples, test: Examples) -> Source:
     labelled = not train.y.is_floating_point() and train.y.ndim == 1
     if labelled and int(min(train.y.min(), test.y.min())) < 0:
-        raise HeteroSelectError("data: class numbers in y must be 0 or more.")
+        raise DataError("data: class numbers in y must be 0 or more.")
     classes = int(max(train.y.max(), test.y.max())) + 1 if labelled else None
     return Source("own", train, test, classes, Pixels.of(train.x), counted=True)

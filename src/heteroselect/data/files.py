@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from heteroselect.data.examples import Examples
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, HeteroSelectError
 from heteroselect.files import TooLargeError
 
 Array = NDArray[Any]
@@ -30,11 +30,11 @@ def reading(title: object) -> Iterator[None]:
         raise
     except Exception as problem:  # decoders fed damaged bytes raise nearly anything
         if isinstance(problem, OSError) and problem.strerror:
-            raise HeteroSelectError(f"{title} cannot be read: {problem.strerror}.") from problem
+            raise DataError(f"{title} cannot be read: {problem.strerror}.") from problem
         if isinstance(problem, TooLargeError):
-            raise HeteroSelectError(f"{title} is too large: {problem}.") from problem
+            raise DataError(f"{title} is too large: {problem}.") from problem
         reason = str(problem).rstrip(".") or type(problem).__name__
-        raise HeteroSelectError(f"{title} is cut short or damaged ({reason}), {AGAIN}.") from problem
+        raise DataError(f"{title} is cut short or damaged ({reason}), {AGAIN}.") from problem
 
 
 def title_of(place: Path, member: str) -> str:
@@ -55,9 +55,7 @@ def check_labels(labels: Array, limit: int, title: object) -> None:
     wrong = np.flatnonzero(labels >= limit)
     if wrong.size:
         at = int(wrong[0])
-        raise HeteroSelectError(
-            f"{title} is damaged (label {at} is {labels[at]}, the highest is {limit - 1}), {AGAIN}."
-        )
+        raise DataError(f"{title} is damaged (label {at} is {labels[at]}, the highest is {limit - 1}), {AGAIN}.")
 
 
 def examples_of(x: Array, labels: Array) -> Examples:

@@ -13,7 +13,7 @@ from heteroselect.data.examples import Columns, Examples, Source
 from heteroselect.data.files import Array
 from heteroselect.data.own import inputs_of, owned, source_of, targets_of
 from heteroselect.data.table import column_of
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, SettingError
 
 HUB = "hf:"
 
@@ -37,7 +37,7 @@ def _splits(name: str) -> Mapping[str, Any]:
     try:
         import datasets
     except ImportError:
-        raise HeteroSelectError(
+        raise SettingError(
             f"data.name: {name} needs Hugging Face's package; install it with pip install 'heteroselect[hf]'."
         ) from None
     place = name.removeprefix(HUB)
@@ -46,7 +46,7 @@ def _splits(name: str) -> Mapping[str, Any]:
         found = datasets.load_from_disk(str(folder)) if folder.is_dir() else datasets.load_dataset(place)
     except Exception as problem:  # of the network, the hub, the cache or the files
         reason = " ".join(str(problem).split()).rstrip(".") or type(problem).__name__
-        raise HeteroSelectError(f"data.name: {name} cannot be loaded ({reason}).") from problem
+        raise SettingError(f"data.name: {name} cannot be loaded ({reason}).") from problem
     return found if isinstance(found, Mapping) else {"train": found}
 
 
@@ -55,12 +55,12 @@ def _examples(name: str, split: Any, columns: Columns) -> Examples:
     column_of(columns.label, heads, "data.label_column", name)
     others = [head for head in heads if head not in (columns.label, columns.owner)]
     if not columns.input and len(others) != 1:
-        raise HeteroSelectError(f"data.input_column: {name} has several columns; allowed are {', '.join(others)}.")
+        raise SettingError(f"data.input_column: {name} has several columns; name one of {', '.join(others)}.")
     place = columns.input or others[0]
     column_of(place, heads, "data.input_column", name)
     x, y = (_array(split, head, f"column {head!r} of {name}") for head in (place, columns.label))
     if not len(y):
-        raise HeteroSelectError(f"data.name: {name} has a split without an example.")
+        raise SettingError(f"data.name: {name} has a split without an example.")
     return Examples(inputs_of(x, f"column {place!r} of {name}"), targets_of(y, f"column {columns.label!r} of {name}"))
 
 
@@ -74,4 +74,4 @@ def _array(split: Any, head: str, title: str) -> Array:
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise HeteroSelectError(f"{title} must hold examples of one shape ({error}).") from error
+        raise DataError(f"{title} must hold examples of one shape ({error}).") from error

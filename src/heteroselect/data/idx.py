@@ -8,7 +8,7 @@ import numpy as np
 
 from heteroselect.data.examples import Examples
 from heteroselect.data.files import AGAIN, Array, Parts, check_labels, examples_of, missing, unpacked
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError
 
 
 def read_mnist(folder: Path) -> Parts:
@@ -19,7 +19,7 @@ def _idx_pair(folder: Path, part: str) -> Examples:
     image_file, label_file = _idx_file(folder, f"{part}-images", 3), _idx_file(folder, f"{part}-labels", 1)
     images, labels = _idx(image_file, (28, 28)), _idx(label_file, ())
     if len(images) != len(labels):
-        raise HeteroSelectError(
+        raise DataError(
             f"{image_file} holds {len(images):,} images but {label_file} holds {len(labels):,} labels: "
             "download or copy both again."
         )
@@ -40,13 +40,13 @@ def _idx(file: Path, shape: tuple[int, ...]) -> Array:
     """The items of an IDX file of bytes. Its header: a magic number, then the sizes of all axes."""
     data, header = unpacked(file), struct.Struct(f">{2 + len(shape)}I")
     if len(data) < header.size:
-        raise HeteroSelectError(f"{file} is cut short ({len(data)} bytes, less than its header), {AGAIN}.")
+        raise DataError(f"{file} is cut short ({len(data)} bytes, less than its header), {AGAIN}.")
     magic, count, *sides = header.unpack_from(data)
     if magic != 0x801 + len(shape) or tuple(sides) != shape or count == 0:
         what = "images of 28×28 bytes" if shape else "labels"
-        raise HeteroSelectError(f"{file} does not start like an IDX file of {what}, {AGAIN}.")
+        raise DataError(f"{file} does not start like an IDX file of {what}, {AGAIN}.")
     needed, held = count * math.prod(shape), len(data) - header.size
     if held != needed:
         fault = "is cut short" if held < needed else "is too long"
-        raise HeteroSelectError(f"{file} {fault} (its header announces {needed:,} bytes and {held:,} follow), {AGAIN}.")
+        raise DataError(f"{file} {fault} (its header announces {needed:,} bytes and {held:,} follow), {AGAIN}.")
     return np.frombuffer(data, np.uint8, offset=header.size).reshape(count, *shape)

@@ -10,7 +10,7 @@ from torch import Tensor
 from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Pixels, Source, hold_out, hold_out_of_each
 from heteroselect.data.files import Array, Parts
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, SettingError
 
 
 def found(name: str, folders: list[Path]) -> Path:
@@ -18,7 +18,7 @@ def found(name: str, folders: list[Path]) -> Path:
     places = [Path(name).expanduser(), *(base / name for base in folders)]
     path = next((place for place in places if place.is_file()), None)
     if path is None:
-        raise HeteroSelectError(f"data.name is {name!r}, but there is no such file.")
+        raise SettingError(f"data.name is {name!r}, but there is no such file.")
     return path
 
 
@@ -48,7 +48,7 @@ def owned(
     given = [(train, mine), *([] if test is None or theirs is None else [(test, theirs)])]
     for part, column in given:
         if column.dtype.kind not in "iuU" or column.shape != (len(part),):
-            raise HeteroSelectError(
+            raise DataError(
                 f"{title} must be one whole number or text an example, {len(part):,} of them, but it is of type "
                 f"{column.dtype} and shape {column.shape}."
             )
@@ -71,7 +71,7 @@ def targets_of(y: Array, title: str) -> Tensor:
     """Whole numbers are classes, one per example."""
     targets = _numbers(y, title)
     if targets.dtype == np.int64 and (targets.ndim != 1 or targets.min() < 0):
-        raise HeteroSelectError(f"{title} must be one class number an example, from 0 upwards.")
+        raise DataError(f"{title} must be one class number an example, from 0 upwards.")
     return torch.from_numpy(targets)
 
 
@@ -81,7 +81,7 @@ def _channels_first(x: Array, title: str) -> Array:
         images = images.transpose(0, 3, 1, 2)
     # More channels than rows or columns are surely another order of axes, such as RGBA images.
     if images.shape[1] > min(images.shape[2:]):
-        raise HeteroSelectError(
+        raise DataError(
             f"{title} has shape {x.shape}, but images must be (n, h, w), (n, c, h, w) or (n, h, w, 1 or 3)."
         )
     return images
@@ -91,24 +91,24 @@ def _numbers(array: Array, title: str) -> Array:
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
     if array.dtype.kind != "f":
-        raise HeteroSelectError(f"{title} must hold numbers, but its type is {array.dtype}.")
+        raise DataError(f"{title} must hold numbers, but its type is {array.dtype}.")
     with np.errstate(over="ignore"):  # what does not fit float32 is reported below
         numbers = array.astype(np.float32)
     if not np.isfinite(numbers).all():
-        raise HeteroSelectError(f"{title} must hold finite numbers, but some are not a number or infinite.")
+        raise DataError(f"{title} must hold finite numbers, but some are not a number or infinite.")
     return numbers
 
 
 def _split(whole: Examples, test_fraction: float, seed: int, path: object) -> Parts:
     """Hold out a random part, of each owner where there are owners. Both parts keep the order of the file."""
     if not 0 < test_fraction < 1:
-        raise HeteroSelectError(f"data.test_fraction is {test_fraction} but must lie between 0 and 1.")
+        raise SettingError(f"data.test_fraction is {test_fraction} but must lie between 0 and 1.")
     if len(whole) < 2:
-        raise HeteroSelectError(f"{path} holds one example, but two are needed to hold one out for testing.")
+        raise DataError(f"{path} holds one example, but two are needed to hold one out for testing.")
     rng = Streams(seed).numpy("held-out test examples")
     if whole.owner is None:
         return hold_out(whole, test_fraction, rng)
     train, test = hold_out_of_each(whole, test_fraction, rng)
     if not len(test):
-        raise HeteroSelectError(f"{path} has no owner of two examples, one of which could be held out for testing.")
+        raise DataError(f"{path} has no owner of two examples, one of which could be held out for testing.")
     return train, test

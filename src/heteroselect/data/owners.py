@@ -6,7 +6,7 @@ import numpy as np
 
 from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Ints, Source, joined
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ def choose(sizes: Ints, clients: int | None, streams: Streams, *, least: int, un
     """
     enough = np.flatnonzero(sizes >= least)
     if not len(enough):
-        raise HeteroSelectError(
-            f"data.owner_min_examples: no owner has {least} examples for training; allowed is at most {sizes.max()}."
+        raise SettingError(
+            f"data.owner_min_examples: no owner has {least} examples for training; choose at most {sizes.max()}."
         )
     if unseen and len(enough) < 2:
-        raise HeteroSelectError("data.unseen_fraction: there is only one owner; allowed is 0.")
+        raise SettingError("data.unseen_fraction: there is only one owner; set it to 0.")
     held = min(max(round(unseen * len(enough)), 1), len(enough) - 1) if unseen else 0
     new = np.sort(streams.numpy("unseen owners").permutation(enough)[:held])
     rest = np.setdiff1d(enough, new)
     count = len(rest) if clients is None else clients
     if count > len(rest):
         left = f" and are not held out ({held} are)" if held else ""
-        raise HeteroSelectError(
-            f"clients: allowed is at most {len(rest)}, the owners that have {least} or more examples for training"
+        raise SettingError(
+            f"clients: choose at most {len(rest)}, the owners that have {least} or more examples for training"
             f"{left}, not {count}."
         )
     return np.sort(streams.numpy("owners").permutation(rest)[:count]), new
@@ -50,8 +50,8 @@ def by_owner(source: Source, clients: int | None, streams: Streams, *, least: in
     """Keep each owner's examples together: one client per owner, as unequal as they are."""
     train, test = source.train, source.test
     if train.owner is None:
-        raise HeteroSelectError(
-            f"data.partition: nothing says whose the examples of {source.name} are; natural is allowed with "
+        raise SettingError(
+            f"data.partition: nothing says whose the examples of {source.name} are; natural works with "
             'shakespeare, audiomnist, a file or hf:NAME with data.owner_column, and in Python data={"name": (x, y)}.'
         )
     sizes = np.bincount(train.owner.numpy(), minlength=len(source.owners))
@@ -61,8 +61,8 @@ def by_owner(source: Source, clients: int | None, streams: Streams, *, least: in
     parts = [seen.take((seen.owner == k).nonzero().flatten()).plain for k in range(len(mine))]
     judged = test if test.owner is None else test.of(mine)
     if not len(judged):
-        raise HeteroSelectError(
-            "data.partition: none of the clients has a test example; allowed is one or more in all."
+        raise SettingError(
+            "data.partition: none of the clients has a test example; hold out more, or choose more clients."
         )
     others = [part.of(new) for part in (train, test) if part.owner is not None and len(new)]
     names = tuple(source.owners[k] for k in mine)

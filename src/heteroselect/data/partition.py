@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
 Ints = NDArray[np.int64]
 Labels = NDArray[np.integer[Any]]
@@ -47,7 +47,7 @@ def split(
     if rule == "iid":
         return iid(len(labels), clients, rng)
     if classes is None:
-        raise HeteroSelectError(f"data.partition must be iid, not {rule}, for data without a class label per example.")
+        raise SettingError(f"data.partition must be iid, not {rule}, for data without a class label per example.")
     if rule == "dominant":
         return (dominant_authors if authors else dominant)(labels, clients, fraction, rng, classes=classes)
     if rule == "missing":
@@ -242,4 +242,4 @@ def _check_fraction(fraction: float) -> None:
 
 def _require(allowed: bool, message: str) -> None:
     if not allowed:
-        raise HeteroSelectError(message)
+        raise SettingError(message)

@@ -14,7 +14,7 @@ import torch
 
 from heteroselect.data.examples import Examples, Source
 from heteroselect.data.files import AGAIN, missing, reading, unpacked
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError
 
 LENGTH = 80
 """Characters of an example."""
@@ -35,7 +35,7 @@ def read_shakespeare(name: str, folder: Path, test_fraction: float) -> Source:
             train.append((offset, cut))
             test.append((cut, offset + length))
     if not names:
-        raise HeteroSelectError(f"{folder / ROLES} names no role of more than {LENGTH} characters, {AGAIN}.")
+        raise DataError(f"{folder / ROLES} names no role of more than {LENGTH} characters, {AGAIN}.")
     return Source(name, _examples(text, train), _examples(text, test), len(ALPHABET), None, owners=tuple(names))
 
 
@@ -54,9 +54,7 @@ def _numbered(file: Path) -> torch.Tensor:
     text = places[content]
     if (text == 255).any():
         at = int((text == 255).argmax())
-        raise HeteroSelectError(
-            f"{file} is damaged (byte {at:,} is {content[at]}, no character of the plays), {AGAIN}."
-        )
+        raise DataError(f"{file} is damaged (byte {at:,} is {content[at]}, no character of the plays), {AGAIN}.")
     return torch.from_numpy(text)
 
 
@@ -69,7 +67,7 @@ def _roles(file: Path, size: int) -> list[tuple[str, int, int]]:
         roles = [(f"{row['play']}: {row['role']}", int(row["offset"]), int(row["length"])) for row in rows]
     for role, offset, length in roles:
         if offset < 0 or length < 0 or offset + length > size:
-            raise HeteroSelectError(f"{file} is damaged ({role} lies outside of the {size:,} characters), {AGAIN}.")
+            raise DataError(f"{file} is damaged ({role} lies outside of the {size:,} characters), {AGAIN}.")
     return roles
 
 

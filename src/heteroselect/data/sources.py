@@ -22,7 +22,7 @@ from heteroselect.data.npz import read_npz
 from heteroselect.data.shakespeare import ROLES, read_shakespeare
 from heteroselect.data.table import read_table
 from heteroselect.data.tiny import ANNOTATIONS, read_tiny
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, SettingError
 from heteroselect.extras import installed_files
 
 PLAIN = Columns()
@@ -44,7 +44,7 @@ def load(
         return read_table(name, data_folders(folder), columns, test_fraction, seed)
     if name not in _LAYOUTS:
         allowed = f"{', '.join(NAMES)}, {HUB}NAME or a path ending in .npz or .csv"
-        raise HeteroSelectError(f"data.name is {name!r} but must be one of {allowed}.")
+        raise SettingError(f"data.name is {name!r} but must be one of {allowed}.")
     return _LAYOUTS[name].read(name, _find(name, folder), test_fraction)
 
 
@@ -103,14 +103,14 @@ def _find(name: str, folder: Path | None) -> Path:
         return installed
     other = "" if folder else ", or into a folder named by --data-dir or HETEROSELECT_DATA"
     if layout.origin:
-        raise HeteroSelectError(
+        raise DataError(
             f"The data set {name} is not in {' or '.join(map(str, folders))}: put {layout.origin} into "
             f"{folder or default_folder()}{other}; docs/data.md says how they are made."
         )
     command = f"heteroselect data {name}" + (f" --data-dir {shlex.quote(str(folder))}" if folder else "")
     files = " or ".join([*layout.archives[:1], f"the folder {layout.folder}"])
     package = "`pip install heteroselect-mnist` brings it, " if name == "mnist" else ""
-    raise HeteroSelectError(
+    raise DataError(
         f"The data set {name} is not in {' or '.join(map(str, folders))}: {package}`{command}` downloads it, "
         f"otherwise put {files} into {folder or default_folder()}{other}."
     )

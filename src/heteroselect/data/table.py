@@ -10,7 +10,7 @@ import torch
 from heteroselect.data.examples import Columns, Examples, Source
 from heteroselect.data.files import Array, reading
 from heteroselect.data.own import found, inputs_of, owned, source_of, targets_of
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, SettingError
 from heteroselect.files import memory, opened_text
 
 
@@ -26,7 +26,7 @@ def read_table(name: str, folders: list[Path], columns: Columns, test_fraction: 
     others = [place for place, head in enumerate(heads) if place != label and head != columns.owner]
     inputs = [column_of(columns.input, heads, "data.input_column", path)] if columns.input else others
     if not inputs:
-        raise HeteroSelectError(f"{path} has no column for the inputs besides labels and owners.")
+        raise DataError(f"{path} has no column for the inputs besides labels and owners.")
     x = np.stack([_numbers(rows, place, f"column {heads[place]!r} in {path}") for place in inputs], axis=1)
     y = _labels(_column(rows, label), f"column {heads[label]!r} in {path}")
     whole, names = Examples(inputs_of(x, f"the inputs in {path}"), y), ()
@@ -39,7 +39,7 @@ def read_table(name: str, folders: list[Path], columns: Columns, test_fraction: 
 def column_of(name: str, heads: Sequence[str], setting: str, title: object) -> int:
     """The place of a column; the error names those that there are."""
     if name not in heads:
-        raise HeteroSelectError(f"{setting}: {title} has no column {name!r}; allowed are {', '.join(heads)}.")
+        raise SettingError(f"{setting}: {title} has no column {name!r}; name one of {', '.join(heads)}.")
     return heads.index(name)
 
 
@@ -48,11 +48,11 @@ def _lines(path: Path) -> tuple[list[str], list[list[str]]]:
     with reading(path), opened_text(path, memory() // 16) as file:
         rows = [row for row in csv.reader(file) if row]
     if len(rows) < 2:
-        raise HeteroSelectError(f"{path} must have a line of names and one line or more of examples.")
+        raise DataError(f"{path} must have a line of names and one line or more of examples.")
     heads = [head.removeprefix("\ufeff").strip() for head in rows[0]]  # with which some programs begin their tables
     for number, row in enumerate(rows[1:], start=1):
         if len(row) != len(heads):
-            raise HeteroSelectError(
+            raise DataError(
                 f"{path} must have {len(heads)} cells in every line, but its example {number} has {len(row)}."
             )
     return heads, rows[1:]
@@ -74,7 +74,7 @@ def _numbers(rows: Sequence[Sequence[str]], place: int, title: str) -> Array:
     try:
         return _column(rows, place).astype(np.float64)
     except ValueError as error:
-        raise HeteroSelectError(f"{title} must hold numbers ({error}).") from error
+        raise DataError(f"{title} must hold numbers ({error}).") from error
 
 
 def _labels(column: Array, title: str) -> torch.Tensor:

@@ -14,7 +14,7 @@ import torch
 
 from heteroselect.data.examples import Examples
 from heteroselect.data.files import AGAIN, Parts, missing, reading, title_of
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError
 from heteroselect.extras import require
 
 _TRAIN_IMAGE = re.compile(r"train/([^/]+)/images/[^/.][^/]*\.JPEG")
@@ -45,7 +45,7 @@ def _tiny_parts(place: Path, files: Files) -> Parts:
         raise missing(title_of(place, f"train/{absent[0]}/images"))
     for name, wnid in (*train, *test):
         if number.get(wnid, 200) >= 200:
-            raise HeteroSelectError(
+            raise DataError(
                 f"{title_of(place, name)} is of class {wnid}, which is not among the 200 of wnids.txt, {AGAIN}."
             )
     train.sort(key=lambda item: number[item[1]])  # a stable sort: within a class, by name
@@ -71,7 +71,7 @@ def _annotated(place: Path, files: Files) -> list[tuple[str, str]]:
     if absent := sorted(listed.keys() - images):
         raise missing(title_of(place, absent[0]))
     if not listed or images - listed.keys():
-        raise HeteroSelectError(f"{title} is cut short ({len(listed):,} lines for {len(images):,} images), {AGAIN}.")
+        raise DataError(f"{title} is cut short ({len(listed):,} lines for {len(images):,} images), {AGAIN}.")
     return list(listed.items())
 
 
@@ -85,7 +85,7 @@ def _decoded(place: Path, files: Files, names: Sequence[str]) -> torch.Tensor:
         with reading(title), Image.open(BytesIO(files[names[at]]())) as image:
             if image.size != (64, 64):
                 size = f"{image.width}×{image.height}"
-                raise HeteroSelectError(f"{title} is damaged (its size is {size}, not 64×64), {AGAIN}.")
+                raise DataError(f"{title} is damaged (its size is {size}, not 64×64), {AGAIN}.")
             pixels[at] = np.asarray(image.convert("RGB")).transpose(2, 0, 1)  # a few are grey
 
     # Each image has its own row, so threads that finish in any order leave the same tensor.

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 from heteroselect.models.alexnet import alexnet
 from heteroselect.models.cnn import cnn
 from heteroselect.models.gru import gru
@@ -29,13 +29,13 @@ def build(name: str, shape: tuple[int, ...], classes: int, *, dropout: float = 0
     if name == "logistic":
         return logistic(shape, classes)
     if name not in NAMES:
-        raise HeteroSelectError(f"model.name: no model {name!r}; allowed are {', '.join(NAMES)}.")
+        raise SettingError(f"model.name: no model {name!r}; choose one of {', '.join(NAMES)}.")
     if name == "gru":
         return gru(shape, classes)
     if len(shape) != 3:
-        raise HeteroSelectError(
+        raise SettingError(
             f"model.name: {name} takes images (channels, height, width), but the data has shape {shape}; "
-            "allowed here is logistic."
+            "choose logistic."
         )
     if name == "alexnet":
         return alexnet(shape, classes, dropout=dropout)

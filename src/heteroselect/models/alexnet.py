@@ -6,7 +6,7 @@ After Krizhevsky, Sutskever, Hinton, "ImageNet classification with deep convolut
 
 from torch import nn
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
 
 def alexnet(shape: tuple[int, ...], classes: int, *, dropout: float = 0.5) -> nn.Module:
@@ -14,7 +14,7 @@ def alexnet(shape: tuple[int, ...], classes: int, *, dropout: float = 0.5) -> nn
     # a convolution of stride 2 halves the picture, rounding up, and three poolings do so rounding down
     cells = ((height + 1) // 16) * ((width + 1) // 16)
     if cells == 0:
-        raise HeteroSelectError(f"model.name: alexnet needs images of 15 x 15 or more, not {height} x {width}.")
+        raise SettingError(f"model.name: alexnet needs images of 15 x 15 or more, not {height} x {width}.")
     return nn.Sequential(
         nn.Conv2d(channels, 64, 3, stride=2, padding=1),
         nn.ReLU(),

@@ -6,14 +6,14 @@ with half of its channels and an eighth of its hidden units.
 
 from torch import nn
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
 
 def cnn(shape: tuple[int, ...], classes: int) -> nn.Module:
     channels, height, width = shape
     cells = (height // 4) * (width // 4)
     if cells == 0:
-        raise HeteroSelectError(f"model.name: cnn needs images of 4 x 4 or more, not {height} x {width}.")
+        raise SettingError(f"model.name: cnn needs images of 4 x 4 or more, not {height} x {width}.")
     return nn.Sequential(
         nn.Conv2d(channels, 16, 5, padding=2),
         nn.ReLU(),

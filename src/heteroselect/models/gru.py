@@ -5,7 +5,7 @@ Cho et al., "Learning phrase representations using RNN encoder-decoder for stati
 
 from torch import Tensor, nn
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
 
 class _Next(nn.Module):
@@ -18,12 +18,12 @@ class _Next(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """From (examples, length) to (examples, symbols, length), which is how losses of torch take them."""
         if x.is_floating_point():
-            raise HeteroSelectError("model.name: gru takes sequences of whole numbers; allowed here is another model.")
+            raise SettingError("model.name: gru takes sequences of whole numbers; choose another model.")
         out: Tensor = self.head(self.recurrent(self.embedding(x.long()))[0])
         return out.transpose(1, 2)
 
 
 def gru(shape: tuple[int, ...], symbols: int) -> nn.Module:
     if len(shape) != 1:
-        raise HeteroSelectError(f"model.name: gru takes sequences of symbols, but the data has shape {shape}.")
+        raise SettingError(f"model.name: gru takes sequences of symbols, but the data has shape {shape}.")
     return _Next(symbols)

@@ -5,7 +5,7 @@ A nine-layer relative of He et al., "Deep residual learning for image recognitio
 
 from torch import Tensor, nn
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
 
 def _block(inputs: int, outputs: int, *, pool: bool = False) -> nn.Sequential:
@@ -26,7 +26,7 @@ class _Residual(nn.Module):
 def resnet9(shape: tuple[int, ...], classes: int) -> nn.Module:
     channels, height, width = shape
     if min(height, width) < 8:
-        raise HeteroSelectError(f"model.name: resnet9 needs images of 8 x 8 or more, not {height} x {width}.")
+        raise SettingError(f"model.name: resnet9 needs images of 8 x 8 or more, not {height} x {width}.")
     return nn.Sequential(
         _block(channels, 64),
         _block(64, 128, pool=True),
