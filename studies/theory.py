@@ -37,7 +37,7 @@ from heteroselect.parts.allocate.waterfill import waterfill
 from heteroselect.parts.compress import Update
 from heteroselect.parts.score import Scores
 from heteroselect.parts.select import Cohort, SelectionContext, Softmax, Uniform
-from heteroselect.round.client import Pending
+from heteroselect.round.client import Pending, Worker
 from heteroselect.round.method import Weigher
 from heteroselect.round.round import observe_and_score, select_and_allocate
 from heteroselect.round.stages import Observation, Plan, RoundContext
@@ -260,8 +260,8 @@ def trained(simulator: Simulator, weights: Weights, orders: Sequence[Order]) -> 
 
     def one(order: Order, model: FlatModel) -> Offer:
         state = by_role(simulator.kept.get(order.client, {}))
-        client = simulator.clients[order.client]
-        _, pending = client.train(order, model, simulator.task, simulator.method, state)
+        worker = Worker(simulator.clients[order.client], model, simulator.task, simulator.method)
+        _, pending = worker.train(order, state)
         assert isinstance(pending, Pending)
         v = pending.offered["residual"].astype(np.float64)
         memory = state.get("error_feedback", {}).get("residual", np.zeros(1))

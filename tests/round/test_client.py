@@ -21,7 +21,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.parts.compress import CompressContext, Curvature, TopK
 from heteroselect.parts.compress.wire import decode
 from heteroselect.parts.train import SGD, Scaffold
-from heteroselect.round.client import Client, Learnt, Pending, Task
+from heteroselect.round.client import Client, Learnt, Pending, Task, Worker
 from heteroselect.round.method import Method
 
 STREAMS = Streams(11)
@@ -71,7 +71,7 @@ def trained(
 ) -> tuple[Update, State]:
     """What the client sends when it trains from the initial model, and what it keeps afterwards."""
     start = model()
-    upload, pending = who.train(order(**changes), start, task(), method, state or {})
+    upload, pending = Worker(who, start, task(), method).train(order(**changes), state or {})
     assert isinstance(pending, Pending)
     return decode(upload.payload, start.layout.size), pending.commit(method, used)
 
@@ -175,10 +175,10 @@ def test_two_equal_trainings_give_equal_bytes(compress: TopK | Curvature) -> Non
     state: State = {}
     for round in (1, 2, 3):
         ordered = order(round=round, beta=0.9)
-        a, pending = client().train(ordered, model(), task(), method, state)
+        a, pending = Worker(client(), model(), task(), method).train(ordered, state)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(round)  # whatever the rest of the process draws
-            b, other = client().train(ordered, model(), task(), method, state)
+            b, other = Worker(client(), model(), task(), method).train(ordered, state)
         assert a == b
         assert isinstance(pending, Pending)
         assert isinstance(other, Pending)
@@ -196,7 +196,8 @@ def test_another_order_gives_another_update(change: dict[str, Any]) -> None:
 def learnt(round: int, build: Callable[[], nn.Module] | None, examples: Examples) -> list[float]:
     """One step of one client, and all it has to say."""
     method, flat = replace(PLAIN, solver=SGD(steps=1, batch=8, proximal=0.1)), model(build)
-    upload, _ = client(examples=examples).train(order(round=round, density=1.0, steps=1), flat, task(), method, {})
+    worker = Worker(client(examples=examples), flat, task(), method)
+    upload, _ = worker.train(order(round=round, density=1.0, steps=1), {})
     values: list[float] = decode(upload.payload, flat.layout.size).values.tolist()
     return values
 
@@ -225,7 +226,7 @@ def test_the_upload_is_what_training_from_the_global_model_gave() -> None:
     method = replace(PLAIN, solver=SGD(steps=1, batch=40, momentum=0.0, proximal=0.1, clip=0.0))
     linear = lambda: nn.Linear(5, 3)  # noqa: E731
     flat, who = model(linear), client()
-    upload, _ = who.train(order(density=1.0, steps=1), flat, task(), method, {})
+    upload, _ = Worker(who, flat, task(), method).train(order(density=1.0, steps=1), {})
     reference = model(linear)
     loss = reference.backward(CROSS_ENTROPY, who.examples.x, who.examples.y)
     expected = -0.1 * reference.gradient
@@ -317,7 +318,7 @@ def test_memory_is_beta_times_what_was_not_sent() -> None:
 
 
 def test_the_client_says_how_much_it_keeps_back() -> None:
-    upload, _ = client().train(order(), model(), task(), PLAIN, {})
+    upload, _ = Worker(client(), model(), task(), PLAIN).train(order(), {})
     update = decode(upload.payload, 57)
     assert upload.report["memory"] == pytest.approx(float(np.linalg.norm(delta() - update.dense())), rel=1e-4)
 
@@ -363,7 +364,7 @@ def test_training_that_diverges_names_the_setting(cause: str) -> None:
     who = client(examples=examples)
     rate = 1e38 if cause == "rate" else 0.1
     with pytest.raises(HeteroSelectError, match=r"method\.lr\.start: training diverged at client 3 in round 2"):
-        who.train(order(rate=rate), model(), task(), PLAIN, state)
+        Worker(who, model(), task(), PLAIN).train(order(rate=rate), state)
     assert residual(state).tolist() == [1.0] * 57, "what it remembered is not spoilt"
 
 
@@ -410,7 +411,7 @@ def test_calibration_is_the_same_every_time_and_another_each_round() -> None:
 def test_only_calibration_and_not_training_is_told_of_statistics() -> None:
     """Statistics are no part of an update: it is as long as the trained parameters."""
     flat = model(normed)
-    upload, _ = client().train(order(density=1.0), flat, task(), PLAIN, {})
+    upload, _ = Worker(client(), flat, task(), PLAIN).train(order(density=1.0), {})
     assert decode(upload.payload, 10 + 18).is_dense
 
 
@@ -424,12 +425,12 @@ def test_a_client_that_holds_its_update_says_how_long_it_is_and_keeps_it_until_a
     method = replace(PLAIN, compress=compress)
     build = lambda: nn.Sequential(nn.Linear(5, 6), nn.Tanh(), nn.Linear(6, 3))  # noqa: E731
     state = {"error_feedback": {"residual": np.full(57, 0.01, np.float32)}}
-    at_once, pending = client().train(order(), model(build), task(), method, state)
-    first, held = client().train(order(hold=True), model(build), task(), method, state)
+    at_once, pending = Worker(client(), model(build), task(), method).train(order(), state)
+    first, held = Worker(client(), model(build), task(), method).train(order(hold=True), state)
     assert isinstance(held, Learnt)
     assert first.payload == b""
     assert first.report["norm"] == at_once.report["norm"]
-    later, after = client().give(held, model(build), task(), method, state)
+    later, after = Worker(client(), model(build), task(), method).give(held, state)
     assert later == at_once, "nothing happened to it in between"
     assert isinstance(pending, Pending)
     assert residual(after.commit(method, True)).tobytes() == residual(pending.commit(method, True)).tobytes()
@@ -442,7 +443,7 @@ def test_a_correction_moves_only_once_the_update_was_used() -> None:
     method = replace(methods.get("scaffold"), solver=Scaffold(steps=6, batch=8))
     control = np.full(57, 0.1, np.float32)
     state, shared = {"solver": {"control": control}}, {"control": np.full(57, 0.3, np.float32)}
-    upload, pending = client().train(order(density=1.0), model(), task(), method, state, shared)
+    upload, pending = Worker(client(), model(), task(), method).train(order(density=1.0), state, shared)
     assert isinstance(pending, Pending)
     assert pending.commit(method, False) == state
     moved = pending.commit(method, True)["solver"]["control"]

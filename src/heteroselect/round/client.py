@@ -1,9 +1,10 @@
 """What a client does with each message. It has its own data, what it kept, the model, and nothing else.
 
-Both engines call these functions; only who carries the messages, and where a client's memory lies, differs.
+Both engines call these methods; only who carries the messages, and where a client's memory lies, differs.
 """
 
 import math
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -83,99 +84,14 @@ class Client:
     def loss(self, question: Question, model: FlatModel, task: Task) -> float:
         """The mean loss of the model on a part of the client's data."""
         model.module.eval()
-        with torch.no_grad(), self._randomness(question.round, model, task, "scoring dropout"):
+        with torch.no_grad(), self.randomness(question.round, model, task, "scoring dropout"):
             if question.augmented:
-                batches = self._batches("scoring", question.round, question.size, model, task)
+                batches = self.batches("scoring", question.round, question.size, model, task)
                 count = min(question.batches, -(-len(self.examples) // question.size))
                 return float(torch.stack([_loss(model, task, *batches()) for _ in range(count)]).mean())
             examples = self.subset(question.batches * question.size)
             x = to_inputs(examples.x, task.pixels, model.device)
             return float(_loss(model, task, x, examples.y.to(model.device)))
-
-    def train(
-        self, order: Order, model: FlatModel, task: Task, method: Method, state: State, shared: PartState | None = None
-    ) -> tuple[Upload, Pending | Learnt]:
-        """Train from the global model in `model`, and compress what was learnt and what was kept."""
-        start, batches = model.vector.clone(), self.batches(order, model, task, method)
-        own = [state.get("solver", {})]
-        job = Job(
-            *(task.loss, batches, [order.rate], order.steps, own, shared or {}, by_example(method), self.examples.y),
-            noise=noisy(method),
-        )
-        with self._randomness(order.round, model, task):
-            with naming("solver"):
-                trained = method.solver.run(model, job)
-                if not isinstance(trained, Trained):
-                    raise FieldError("", f"allowed is a Trained as the answer of run, not {type(trained).__name__}")
-            learnt = self.learnt(order, start, model, trained.report(), job.shared)
-            return self.answer(learnt, model, batches, task, method, state)
-
-    def learnt(
-        self, order: Order, start: Tensor, model: FlatModel, report: dict[str, float], shared: PartState
-    ) -> Learnt:
-        """How far the trained `model` is from where it started."""
-        delta: Values = (model.vector - start).cpu().numpy()
-        if not np.isfinite(delta).all():
-            raise HeteroSelectError(
-                f"method.lr.start: training diverged at client {self.id} in round {order.round}; "
-                f"allowed is a rate below {order.rate:.4g} (or a smaller method.solver.clip)."
-            )
-        length = norm(delta)
-        if "variance" in report:  # relative so far: a gradient is an update by what the steps made of their mean
-            report = {**report, "variance": report["variance"] * length * length}
-        return Learnt(order, delta, {**report, "norm": length}, shared)
-
-    def answer(
-        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
-    ) -> tuple[Upload, Pending | Learnt]:
-        """The update as bytes; or, where the order says so, only its length for now."""
-        if "labels" in method.needs:
-            learnt = replace(learnt, report={**learnt.report, **self.labels()})
-        if learnt.order.hold:
-            return Upload(self.id, b"", len(self.examples), learnt.report), learnt
-        return self.send(learnt, model, batches, task, method, state)
-
-    def give(self, held: Learnt, model: FlatModel, task: Task, method: Method, state: State) -> tuple[Upload, Pending]:
-        """Send what was held; `model` is again the global one."""
-        order = held.order
-        model.vector.add_(torch.from_numpy(held.delta).to(model.device))
-        batches = self.batches(order, model, task, method)
-        batches.take(order.steps)
-        model.module.train()
-        with self._randomness(order.round, model, task, "probe dropout"):
-            return self.send(held, model, batches, task, method, state)
-
-    def batches(self, order: Order, model: FlatModel, task: Task, method: Method) -> Batches:
-        """What the client trains on this round."""
-        return self._batches("batches", order.round, method.solver.batch, model, task)
-
-    def send(
-        self, learnt: Learnt, model: FlatModel, batches: Batches, task: Task, method: Method, state: State
-    ) -> tuple[Upload, Pending]:
-        """From what was learnt to bytes; `model` is the trained one."""
-        order = learnt.order
-        hiding = self.streams.numpy("privacy", round=order.round, client=self.id)
-        with naming("privacy"):
-            delta = method.privacy.protect(learnt.delta, hiding)
-        v, offered = method.error_feedback.offer(delta, state.get("error_feedback", {}))
-        scene = CompressContext(
-            model=model,
-            loss=lambda: _loss(model, task, *batches()),
-            proximal=getattr(method.solver, "proximal", 0.0),
-            state=state.get("compress", {}),
-            told=by_role(learnt.shared).get("compress", {}),
-            warmup=order.warmup,
-            rng=self.streams.numpy("layers", round=order.round, client=self.id),
-            generator=self.streams.torch("probe", round=order.round, client=self.id, device=model.device),
-        )
-        with naming("compress"):
-            chosen, kept = answered(method.compress.compress(v, order.density, scene), v.size)
-        rounding = self.streams.numpy("rounding", round=order.round, client=self.id)
-        update = method.quantize.apply(chosen, model.layout.layer_ends, rounding)
-        payload = encode(update, model.layout.layer_ends)
-        report = {} if getattr(method.privacy, "hides", False) else {**learnt.report, "memory": _left(v, update)}
-        upload = Upload(self.id, payload, len(self.examples), report)
-        return upload, Pending(order, update, offered, kept, state, learnt.shared)
 
     def labels(self) -> dict[str, float]:
         """Which share of the client's examples has which label: label0, label1, …"""
@@ -188,13 +104,13 @@ class Client:
     def calibrate(self, request: Calibrate, model: FlatModel, task: Task) -> dict[str, Tensor]:
         """Batch-norm statistics after a few batches of this client, going on from those received."""
         model.module.train()
-        batches = self._batches("calibration", request.round, request.size, model, task)
-        with torch.no_grad(), self._randomness(request.round, model, task, "calibration dropout"):
+        batches = self.batches("calibration", request.round, request.size, model, task)
+        with torch.no_grad(), self.randomness(request.round, model, task, "calibration dropout"):
             for _ in range(request.batches):
                 model.module(batches()[0])
         return model.buffers()
 
-    def _batches(self, purpose: str, round: int, size: int, model: FlatModel, task: Task) -> Batches:
+    def batches(self, purpose: str, round: int, size: int, model: FlatModel, task: Task) -> Batches:
         rng = self.streams.numpy(purpose, round=round, client=self.id)
         return Batches(self.examples, size, rng, task.pixels, model.device)
 
@@ -205,21 +121,106 @@ class Client:
             self._asked = count, self.examples.take(torch.from_numpy(np.sort(order[:count])))
         return self._asked[1]
 
-    def _randomness(
+    def randomness(
         self, round: int, model: FlatModel, task: Task, purpose: str = "dropout"
     ) -> AbstractContextManager[object]:
         generator = self.streams.torch(purpose, round=round, client=self.id, device=model.device)
         return drawing_from(generator, task.draws)
 
 
-def by_example(method: Method) -> bool:
-    """Whether a client's report goes by the losses of single examples."""
-    return "examples" in method.needs
+@dataclass(frozen=True)
+class Worker:
+    """A client at work for a method. Its `model` holds the global model first, and then what was trained."""
 
+    client: Client
+    model: FlatModel
+    task: Task
+    method: Method
 
-def noisy(method: Method) -> bool:
-    """Whether a client reports how much the gradients of its batches differ."""
-    return "variance" in method.needs
+    def train(self, order: Order, state: State, shared: PartState | None = None) -> tuple[Upload, Pending | Learnt]:
+        """Train from the global model, and compress what was learnt and what was kept."""
+        start, batches = self.model.vector.clone(), self.batches(order)
+        job = self.job([order], batches, [state], shared or {}, labels=self.client.examples.y)
+        with self.client.randomness(order.round, self.model, self.task):
+            with naming("solver"):
+                trained = self.method.solver.run(self.model, job)
+                if not isinstance(trained, Trained):
+                    raise FieldError("", f"allowed is a Trained as the answer of run, not {type(trained).__name__}")
+            return self.answer(self.learnt(order, start, trained.report(), job.shared), batches, state)
+
+    def job(
+        self,
+        orders: Sequence[Order],
+        batches: Callable[[], tuple[Tensor, Tensor]],
+        states: Sequence[State],
+        shared: PartState,
+        labels: Tensor | None = None,
+    ) -> Job:
+        """What the solver is told of one client, or of several that train as rows."""
+        needs, own = self.method.needs, [state.get("solver", {}) for state in states]
+        rates, steps = [order.rate for order in orders], orders[0].steps
+        by_example, noisy = "examples" in needs, "variance" in needs
+        return Job(self.task.loss, batches, rates, steps, own, shared, by_example, labels, noisy)
+
+    def learnt(self, order: Order, start: Tensor, report: dict[str, float], shared: PartState) -> Learnt:
+        """How far the trained model is from where it started."""
+        delta: Values = (self.model.vector - start).cpu().numpy()
+        if not np.isfinite(delta).all():
+            raise HeteroSelectError(
+                f"method.lr.start: training diverged at client {self.client.id} in round {order.round}; "
+                f"allowed is a rate below {order.rate:.4g} (or a smaller method.solver.clip)."
+            )
+        length = norm(delta)
+        if "variance" in report:  # relative so far: a gradient is an update by what the steps made of their mean
+            report = {**report, "variance": report["variance"] * length * length}
+        return Learnt(order, delta, {**report, "norm": length}, shared)
+
+    def answer(self, learnt: Learnt, batches: Batches, state: State) -> tuple[Upload, Pending | Learnt]:
+        """The update as bytes; or, where the order says so, only its length for now."""
+        if "labels" in self.method.needs:
+            learnt = replace(learnt, report={**learnt.report, **self.client.labels()})
+        if learnt.order.hold:
+            return Upload(self.client.id, b"", len(self.client.examples), learnt.report), learnt
+        return self.send(learnt, batches, state)
+
+    def give(self, held: Learnt, state: State) -> tuple[Upload, Pending]:
+        """Send what was held; the model is again the global one."""
+        order, model = held.order, self.model
+        model.vector.add_(torch.from_numpy(held.delta).to(model.device))
+        batches = self.batches(order)
+        batches.take(order.steps)
+        model.module.train()
+        with self.client.randomness(order.round, model, self.task, "probe dropout"):
+            return self.send(held, batches, state)
+
+    def batches(self, order: Order) -> Batches:
+        """What the client trains on this round."""
+        return self.client.batches("batches", order.round, self.method.solver.batch, self.model, self.task)
+
+    def send(self, learnt: Learnt, batches: Batches, state: State) -> tuple[Upload, Pending]:
+        """Make the payload of what was learnt; the model is the trained one."""
+        order, client, model, method = learnt.order, self.client, self.model, self.method
+        streams, place = client.streams, {"round": order.round, "client": client.id}
+        with naming("privacy"):
+            delta = method.privacy.protect(learnt.delta, streams.numpy("privacy", **place))
+        v, offered = method.error_feedback.offer(delta, state.get("error_feedback", {}))
+        context = CompressContext(
+            model=model,
+            loss=lambda: _loss(model, self.task, *batches()),
+            proximal=getattr(method.solver, "proximal", 0.0),
+            state=state.get("compress", {}),
+            told=by_role(learnt.shared).get("compress", {}),
+            warmup=order.warmup,
+            rng=streams.numpy("layers", **place),
+            generator=streams.torch("probe", **place, device=model.device),
+        )
+        with naming("compress"):
+            chosen, kept = answered(method.compress.compress(v, order.density, context), v.size)
+        update = method.quantize.apply(chosen, model.layout.layer_ends, streams.numpy("rounding", **place))
+        payload = encode(update, model.layout.layer_ends)
+        report = {} if getattr(method.privacy, "hides", False) else {**learnt.report, "memory": _left(v, update)}
+        upload = Upload(client.id, payload, len(client.examples), report)
+        return upload, Pending(order, update, offered, kept, state, learnt.shared)
 
 
 def _loss(model: FlatModel, task: Task, x: Tensor, y: Tensor) -> Tensor:

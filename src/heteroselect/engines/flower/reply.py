@@ -37,7 +37,7 @@ from heteroselect.engines.flower.records import (
 )
 from heteroselect.engines.flower.uplink import Uplink
 from heteroselect.errors import HeteroSelectError
-from heteroselect.round.client import Client, Learnt, Task
+from heteroselect.round.client import Client, Learnt, Task, Worker
 from heteroselect.round.method import Method
 
 MEMORY = "HETEROSELECT_MEMORY"  # where a node keeps its clients' memories
@@ -85,14 +85,15 @@ def reply(message: Message, site: Site) -> Message:
 
 def _work(content: RecordDict, header: Header, site: Site, memory: Memory, state: State) -> tuple[ConfigRecord, bytes]:
     """The fields and the bytes of the answer, once what is asked for is done with the model that came along."""
-    client, model, task, method = site.clients[header.client], site.model, site.task, site.method
+    client, model, task = site.clients[header.client], site.model, site.task
+    worker = Worker(client, model, task, site.method)
     if header.kind == Give.__name__:
         found = memory.held(header.round)
         if found is None:
             raise RecordError(f"nothing is held from round {header.round}")
         held, start = found
         model.load(from_bytes(start)[0])
-        upload, pending = client.give(held, model, task, method, state)
+        upload, pending = worker.give(held, state)
         memory.wait(pending)
         return to_record(upload), upload.payload
     weights, shared = received(content, memory, site.start)
@@ -100,13 +101,13 @@ def _work(content: RecordDict, header: Header, site: Site, memory: Memory, state
     if header.kind == Question.__name__:
         return to_record(Loss(client.id, client.loss(from_record(Question, content), model, task))), b""
     if header.kind == Order.__name__:
-        upload, left = client.train(from_record(Order, content), model, task, method, state, shared)
+        upload, left = worker.train(from_record(Order, content), state, shared)
         memory.hold(left, to_bytes(weights)) if isinstance(left, Learnt) else memory.wait(left)
         return to_record(upload), upload.payload
     if header.kind == Calibrate.__name__:
         buffers = client.calibrate(from_record(Calibrate, content), model, task)
         return ConfigRecord({"client": client.id}), to_bytes(Weights(torch.empty(0), buffers))
-    raise RecordError(f"nobody here knows what to do with {header.kind!r}")
+    raise RecordError(f"unknown kind of message {header.kind!r}")
 
 
 def _answer(message: Message, header: Header, body: ConfigRecord, payload: bytes = b"") -> Message:

@@ -14,8 +14,7 @@ from heteroselect.data.examples import Examples
 from heteroselect.engines.simulate.pool import Pool
 from heteroselect.engines.simulate.scoring import Scoring
 from heteroselect.engines.simulate.together import SMALL, Together
-from heteroselect.parts.train import Job
-from heteroselect.round.client import Client, Learnt, Pending, Task, by_example, noisy
+from heteroselect.round.client import Client, Learnt, Pending, Task, Worker
 from heteroselect.round.method import Method
 
 Answer = tuple[Upload, Pending | Learnt]
@@ -57,7 +56,7 @@ class Simulator:
     def train(self, weights: Weights, orders: Sequence[Order], shared: PartState) -> list[Upload]:
         def alone(order: Order, model: FlatModel) -> Answer:
             state = self._state(order.client)
-            return self.clients[order.client].train(order, model, self.task, self.method, state, shared)
+            return self._worker(order.client, model).train(order, state, shared)
 
         alike, long = len({order.steps for order in orders}) == 1, self._steps >= WORTHWHILE
         self._steps += sum(order.steps for order in orders)
@@ -78,7 +77,7 @@ class Simulator:
         held, self._held = self._held, {}
 
         def work(client: int, model: FlatModel) -> Answer:
-            return self.clients[client].give(held[client], model, self.task, self.method, self._state(client))
+            return self._worker(client, model).give(held[client], self._state(client))
 
         return self._note(self.pool.map(weights, work, clients))
 
@@ -100,6 +99,9 @@ class Simulator:
     def _small(self) -> bool:
         """Whether clients may be taken together: a small model that draws no random numbers."""
         return self.together and self.layout.size <= SMALL and self.task.draws == Draws()
+
+    def _worker(self, client: int, model: FlatModel) -> Worker:
+        return Worker(self.clients[client], model, self.task, self.method)
 
     def _state(self, client: int) -> State:
         return by_role(self.kept.get(client, {}))
@@ -123,38 +125,28 @@ class Simulator:
         return [one for part in answers if part is not None for one in part] if self._rows_fit else None
 
     def _train_rows(self, orders: Sequence[Order], model: FlatModel, shared: PartState) -> list[Answer] | None:
-        task, method, start = self.task, self.method, model.vector.clone()
-        clients = [self.clients[order.client] for order in orders]
+        start = model.vector.clone()
+        workers = [self._worker(order.client, model) for order in orders]
         states = [self._state(order.client) for order in orders]
         model.module.train()
-        streams = [client.batches(order, model, task, method) for client, order in zip(clients, orders, strict=True)]
+        streams = [worker.batches(order) for worker, order in zip(workers, orders, strict=True)]
         parts = [stream.take(orders[0].steps) for stream in streams]
         data = Examples(torch.stack([part.x for part in parts]), torch.stack([part.y for part in parts]))
         rows = self._rows.get((id(model), len(orders)))
         if rows is None:
-            rows = Together(model, len(orders), exact=not method.needs.isdisjoint({"reports", "examples"}))
-            if model.buffers() or not rows.fits(task.loss, *next(self._batches_together(data, model))):
+            rows = Together(model, len(orders), exact=not self.method.needs.isdisjoint({"reports", "examples"}))
+            if model.buffers() or not rows.fits(self.task.loss, *next(self._batches_together(data, model))):
                 return None
             self._rows[id(model), len(orders)] = rows
-        batches, rates = self._batches_together(data, model), [order.rate for order in orders]
+        batches = self._batches_together(data, model)
         rows.vector.copy_(start)
-        own = [state.get("solver", {}) for state in states]
-        job = Job(
-            task.loss,
-            lambda: next(batches),
-            rates,
-            orders[0].steps,
-            own,
-            shared,
-            by_example(method),
-            noise=noisy(method),
-        )
-        trained = method.solver.run(rows, job)
+        job = workers[0].job(orders, lambda: next(batches), states, shared)
+        trained = self.method.solver.run(rows, job)
         answers: list[Answer] = []
-        for row, (client, order) in enumerate(zip(clients, orders, strict=True)):
+        for row, (worker, order) in enumerate(zip(workers, orders, strict=True)):
             model.vector.copy_(rows.vector[row])
-            learnt = client.learnt(order, start, model, trained.report(row), shared)
-            answers.append(client.answer(learnt, model, streams[row], task, method, states[row]))
+            learnt = worker.learnt(order, start, trained.report(row), shared)
+            answers.append(worker.answer(learnt, streams[row], states[row]))
         return answers
 
     def _batches_together(self, data: Examples, model: FlatModel) -> Iterator[tuple[Tensor, Tensor]]:
