@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from heteroselect import study
 from heteroselect.comparison.results import KEPT, figures_of, rounds_file
 from heteroselect.core.measure import Measure
 from heteroselect.files import read_toml
@@ -38,3 +39,17 @@ def test_rows_say_where_they_were_made():
     for row in noted:
         assert set(row["provenance"]) == TOLD, row["row"]
         assert row["provenance"]["cpu"], row["row"]
+
+
+def test_a_cheap_row_made_again_gives_the_figures_of_the_file(tmp_path):
+    """The way from a study's file to its rows, once more: another CPU may round otherwise, and no more than that."""
+    found = tmp_path / "again.json"
+    study(STUDIES / "beyond-mnist.toml", only=["lean"], out=tmp_path / "runs", results=found, progress=False)
+    again = {row["seed"]: row for row in json.loads(found.read_text())["runs"]}
+    known = {row["seed"]: row for row in ROWS if (row["study"], row["row"]) == ("beyond-mnist", "lean")}
+    assert set(again) == set(known) == {42, 43, 44, 45, 46}
+    for seed, row in known.items():
+        assert again[seed]["settings"] == row["settings"]
+        assert again[seed]["last_accuracy"] == pytest.approx(row["last_accuracy"], abs=0.005)
+        for cost in ("rounds_to_target", "seconds_to_target", "wire_megabytes_to_target", "down_megabytes_to_target"):
+            assert again[seed][cost] == pytest.approx(row[cost], rel=0.01), (seed, cost)
