@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
 from heteroselect.parts.compress import CompressContext, PartState
 from heteroselect.parts.compress.codecs import Head
@@ -156,13 +157,9 @@ class Codebook:
     """κ coordinates, each as the nearest of 2^bits quantiles of them."""
 
     kind: ClassVar[str] = "codebook"
-    unbiased: ClassVar[bool] = False
-    own_values: ClassVar[bool] = True
+    traits = Traits(own_values=True, takes_memory=True)
     needs_memory: ClassVar[bool] = True
-    takes_memory: ClassVar[bool] = True
-    uses_density: ClassVar[bool] = True
     codec: ClassVar[BookCodec] = BOOK
-    brings: ClassVar[dict[str, Any]] = {}
 
     bits: int = setting(2, "bits of a code", ge=1, le=7)
 

@@ -13,6 +13,7 @@ from heteroselect.core.cohort import Outcome
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import check, setting
 from heteroselect.core.state import by_role, flat
+from heteroselect.core.traits import traits_of
 from heteroselect.parts.allocate import (
     All,
     Allocation,
@@ -27,7 +28,6 @@ from heteroselect.parts.allocate import (
     Waterfill,
 )
 from heteroselect.parts.compress import Drive
-from heteroselect.round.method import needs_of
 from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=25, deadline=None, derandomize=True)
@@ -38,7 +38,6 @@ class Alternate:
     """A user's own: everything in even rounds, a little in odd ones; it remembers the rounds."""
 
     kind: ClassVar[str] = "alternate"
-    needs: ClassVar[frozenset[str]] = frozenset()
     minimum: float = setting(0.1, "density of odd rounds", gt=0, le=1)
 
     @property
@@ -176,7 +175,7 @@ def test_fedcg_spends_the_average(clients, average):
         assert found.densities.mean() >= average - 1e-6
 
 
-@pytest.mark.parametrize("part", [part for part in ALL if "scores" in needs_of(part)], ids=repr)
+@pytest.mark.parametrize("part", [part for part in ALL if "scores" in traits_of(part).needs], ids=repr)
 @given(clients=CLIENTS, moment=MOMENTS)
 @RANDOM
 def test_under_one_ceiling_a_higher_score_never_gets_less_and_no_number_is_refused(part, clients, moment):

@@ -11,6 +11,7 @@ import pytest
 from compressing import Codebook, array, assert_equal, assert_same, bowls, normal
 from heteroselect.core.part import check
 from heteroselect.core.state import by_role, flat
+from heteroselect.core.traits import traits_of
 from heteroselect.parts.compress import (
     COMPRESSORS,
     MEMORIES,
@@ -29,7 +30,6 @@ from heteroselect.parts.compress import (
     TopK,
     Update,
     Wangni,
-    promises,
 )
 from heteroselect.parts.compress.wire import decode, encode, table_with
 
@@ -146,8 +146,8 @@ def test_zero_stays_zero(part: Any) -> None:
 def test_all_of_it_is_the_vector_itself_where_values_are_sent_as_they_are(part: Any) -> None:
     v = normal(700)
     update = sent(part, v, 1.0, 400, 300)
-    assert (update.coded is not None) == promises(part, "own_values")
-    if not promises(part, "own_values"):
+    assert (update.coded is not None) == traits_of(part).own_values
+    if not traits_of(part).own_values:
         assert update.dense().tolist() == v.tolist()
 
 
@@ -157,19 +157,19 @@ def test_the_density_counts_where_it_is_used(part: Any) -> None:
     if part.kind == "none":
         with pytest.raises(ValueError, match="kind: none sends every coordinate"):
             part.compress(v, 0.99, bowls(5000))
-    elif promises(part, "uses_density"):
+    elif traits_of(part).uses_density:
         assert len(encode(sent(part, v, 0.05))) < 0.6 * len(encode(sent(part, v, 0.5)))
     else:
         assert_same(sent(part, v, 0.01), sent(part, v, 1.0))
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if promises(part, "unbiased")], ids=str)
+@pytest.mark.parametrize("part", [part for part in PARTS if traits_of(part).unbiased], ids=str)
 @pytest.mark.slow
 def test_unbiased_is_right_on_average(part: Any) -> None:
     """Within five standard errors in each coordinate. (None is so small that it would hardly ever be sent.)"""
     v, context, count = normal(128), bowls(128), 1200
     v += np.sign(v) / 2
-    density = 0.25 if promises(part, "uses_density") else 1.0
+    density = 0.25 if traits_of(part).uses_density else 1.0
     got = np.stack([part.compress(v, density, context)[0].dense() for _ in range(count)]).astype(np.float64)
     assert (np.abs(got.mean(0) - v) <= 5 * got.std(0) / np.sqrt(count) + 1e-5).all()
 
@@ -177,14 +177,14 @@ def test_unbiased_is_right_on_average(part: Any) -> None:
 @EACH
 def test_a_memory_of_what_is_left_stays_bounded_where_it_takes_one(part: Any) -> None:
     """The same update again and again: on average everything arrives (and what is left does not grow)."""
-    if not promises(part, "takes_memory"):
-        assert promises(part, "unbiased") or part.brings["error_feedback"] == {"kind": "none"}
+    if not traits_of(part).promises("takes_memory"):
+        assert traits_of(part).unbiased or traits_of(part).brings["error_feedback"] == {"kind": "none"}
         return
     memory, kept, arrived, delta = ErrorMemory("static", static=1.0), {}, np.zeros(60), normal(60)
     context, rounds = bowls(20, 40), 300
     for _ in range(rounds):
         v, offered = memory.offer(delta, kept)
-        update, state = part.compress(v, 0.25 if promises(part, "uses_density") else 1.0, context)
+        update, state = part.compress(v, 0.25 if traits_of(part).uses_density else 1.0, context)
         context = dataclasses.replace(context, state=state)
         kept = memory.update_state(offered, update, 1.0)
         arrived += update.dense()
@@ -195,14 +195,14 @@ def test_a_memory_of_what_is_left_stays_bounded_where_it_takes_one(part: Any) ->
 def test_its_declarations_hold_together(part: Any) -> None:
     check(part)
     assert type(part)() == type(part)(), "every setting has a default"
-    brings = getattr(part, "brings", {})
+    brings = traits_of(part).brings
     kinds = {kind.kind: kind for kind in MEMORIES}
     memory = dict(brings.get("error_feedback", {"kind": "none"}))
     made = kinds[memory.pop("kind")](**memory)
     check(made)
-    keeps = getattr(made, "keeps", False)
-    assert keeps == (promises(part, "takes_memory") and part.kind not in ("none", "codebook"))
-    assert not (promises(part, "unbiased") and keeps)
+    keeps = traits_of(made).keeps
+    assert keeps == (traits_of(part).promises("takes_memory") and part.kind not in ("none", "codebook"))
+    assert not (traits_of(part).unbiased and keeps)
     assert ("allocate" in brings) == (
-        promises(part, "uses_density") and part.kind not in ("drive", "ternary")
+        traits_of(part).uses_density and part.kind not in ("drive", "ternary")
     ) or isinstance(part, Codebook)

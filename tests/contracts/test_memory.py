@@ -10,6 +10,7 @@ import pytest
 from compressing import array, assert_equal, normal
 from heteroselect.core.part import FieldError, check
 from heteroselect.core.state import by_role, flat
+from heteroselect.core.traits import Traits, traits_of
 from heteroselect.parts.compress import EF21, MEMORIES, ErrorMemory, MomentumMemory, NoMemory, PartState, TopK, Update
 from heteroselect.parts.compress.topk import top_positions
 
@@ -19,9 +20,8 @@ class Sum:
     """A user's own: the sum of all there was, and the sum of all that was sent."""
 
     kind: ClassVar[str] = "sum"
-    keeps: ClassVar[bool] = True
+    traits = Traits(keeps=True)
     keep_unweighted: ClassVar[bool] = False
-    brings: ClassVar[dict[str, Any]] = {}
 
     def beta(self, theta: float) -> float:
         return 1.0
@@ -81,7 +81,7 @@ def test_its_declarations_hold_together(part: Any) -> None:
     check(part)
     assert isinstance(getattr(part, "keep_unweighted", False), bool)
     assert all(0 <= part.beta(theta) <= 1 for theta in (0.0, 0.12, 0.5, 1.0))
-    assert bool(rounds(part)[1]) == getattr(part, "keeps", False)
+    assert bool(rounds(part)[1]) == traits_of(part).keeps
 
 
 @EACH
@@ -123,7 +123,7 @@ def test_an_upload_that_was_lost_costs_nothing(part: Any) -> None:
         pytest.skip("its velocity goes on: by hand in tests/parts/compress/test_memory.py")
     _, offered = part.offer(normal(40), {})
     v, _ = part.offer(np.zeros(40, np.float32), part.update_state(offered, None, 0.5))
-    expected = normal(40) if getattr(part, "keeps", False) and part.kind != "ef21" else np.zeros(40)
+    expected = normal(40) if traits_of(part).keeps and part.kind != "ef21" else np.zeros(40)
     assert v.tolist() == expected.tolist()
 
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from heteroselect import Method, methods
 from heteroselect.core.moment import Moment
 from heteroselect.core.state import by_role, flat
-from heteroselect.round.method import NEEDS
+from heteroselect.core.traits import NEEDS, Traits
 from heteroselect.round.round import play_round
 from heteroselect.round.server import RoundOutcome, Server
 from heteroselect.round.step import play_step
@@ -29,7 +29,7 @@ CLIENTS, SELECTED, ROUNDS = 6, 3, 3
 class Last:
     """A user's own selector: the last of the candidates; it counts its rounds."""
 
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    traits = Traits(needs={"links"})
 
     skip: int = 0
 
@@ -172,7 +172,7 @@ def test_state_has_an_owner_and_comes_back(method: Method) -> None:
 
 @by_name
 def test_it_needs_only_what_there_is_and_can_be_hashed(method: Method) -> None:
-    assert method.needs <= NEEDS
+    assert method.needs <= set(NEEDS)
     assert method == replace(method)
     assert hash(method) == hash(replace(method))
 

@@ -7,6 +7,7 @@ import pytest
 
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import FieldError, check, declared
+from heteroselect.core.traits import Traits, traits_of
 from heteroselect.parts.train import CosineRate, DeviceSteps, EqualSteps, ScoreRate, SharedRate
 
 
@@ -14,7 +15,7 @@ from heteroselect.parts.train import CosineRate, DeviceSteps, EqualSteps, ScoreR
 class Halved:
     """A user's own rate: 0.1, and half of it for clients with a low score."""
 
-    needs = frozenset({"scores"})
+    traits = Traits(needs={"scores"})
 
     def eta(self, moment):
         return 0.1
@@ -70,14 +71,14 @@ def test_relabelling_clients_relabels_their_rates(rate):
     assert rate.of_clients(MOMENTS[0], SCORES[order]) == [rates[place] for place in order]
 
 
-@pytest.mark.parametrize("rate", [rate for rate in RATES if "scores" in getattr(rate, "needs", ())], ids=repr)
+@pytest.mark.parametrize("rate", [rate for rate in RATES if "scores" in traits_of(rate).needs], ids=repr)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_rate_that_needs_scores_refuses_one_that_is_not_finite(rate, bad):
     with pytest.raises(ValueError, match="not finite"):
         rate.of_clients(MOMENTS[0], np.array([0.5, bad]))
 
 
-@pytest.mark.parametrize("rate", [rate for rate in RATES if "scores" not in getattr(rate, "needs", ())], ids=repr)
+@pytest.mark.parametrize("rate", [rate for rate in RATES if "scores" not in traits_of(rate).needs], ids=repr)
 def test_a_rate_that_needs_no_scores_does_not_look_at_them(rate):
     assert rate.of_clients(MOMENTS[0], np.full(5, np.nan)) == rate.of_clients(MOMENTS[0], SCORES)
 

@@ -13,15 +13,14 @@ from heteroselect.core import part, state
 from heteroselect.core.cohort import Outcome, SelectionContext
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
+from heteroselect.core.traits import traits_of
 from heteroselect.core.update import Update
 from heteroselect.parts.score import Informativeness, NoScore, Scores
-from heteroselect.round.method import needs_of
 
 
 class Largest:
     """A user's own: whoever has most data."""
 
-    needs = frozenset()
     batches = 1
     augmented = False
 
@@ -60,7 +59,7 @@ def known(seed=0) -> Population:
 def situation(scorer, population=None, seed=0, kept=None) -> SelectionContext:
     """No more than the scorer says that it needs, and the losses that it asks for."""
     population = known() if population is None else population
-    if "uploads" not in needs_of(scorer):
+    if "uploads" not in traits_of(scorer).needs:
         population = replace(population, uploads={})
     context = SelectionContext(MOMENT, IDS, population, rng=default_rng(seed), state=kept or {})
     asked = scorer.asks(context)
@@ -86,7 +85,7 @@ def test_kinds_declare_themselves():
     for one in SHIPPED:
         part.check(one)
         assert all(declared.meaning for declared in part.declared(type(one)).values())
-        assert needs_of(one) <= {"losses", "reports", "uploads"}
+        assert traits_of(one).needs <= {"losses", "reports", "uploads"}
 
 
 @ALL
@@ -96,7 +95,7 @@ def test_asked_are_candidates_once_each_and_nobody_without_need(scorer):
         asked, again = scorer.asks(context), scorer.asks(replace(context, rng=default_rng(seed)))
         assert asked.tolist() == again.tolist() == sorted(set(asked.tolist()))
         assert set(asked.tolist()) <= set(IDS.tolist())
-        assert (len(asked) > 0) == ("losses" in needs_of(scorer))
+        assert (len(asked) > 0) == ("losses" in traits_of(scorer).needs)
     assert scorer.batches >= 1
     assert scorer.augmented in (True, False)
 
@@ -141,7 +140,7 @@ def test_the_state_survives_being_written_down_and_is_not_changed_in_place(score
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-@pytest.mark.parametrize("scorer", [one for one in SHIPPED if "losses" in needs_of(one) and one.mode == "all"])
+@pytest.mark.parametrize("scorer", [one for one in SHIPPED if "losses" in traits_of(one).needs and one.mode == "all"])
 def test_a_loss_that_is_not_finite_is_refused(scorer, bad):
     context = situation(scorer)
     context.population.losses[1] = bad

@@ -14,6 +14,7 @@ from heteroselect.core.cohort import checked
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population, remembered
+from heteroselect.core.traits import Traits, traits_of
 from heteroselect.core.update import Update
 from heteroselect.parts.select import (
     RBCSF,
@@ -40,13 +41,12 @@ from heteroselect.parts.select import (
     Softmax,
     Uniform,
 )
-from heteroselect.round.method import needs_of
 
 
 class Seldom:
     """A user's own: whoever has taken part least often; among equals those with the higher score."""
 
-    needs = frozenset({"scores"})
+    traits = Traits(needs={"scores"})
 
     def select(self, scores, context):
         if np.isnan(scores).any():
@@ -114,7 +114,7 @@ def scored(clients=len(GAPS)):
 
 def situation(selector, ids=GAPS, population=None, conditions=None, size=4, seed=0, kept=None) -> SelectionContext:
     """No more than the selector says that it needs."""
-    needs = needs_of(selector)
+    needs = traits_of(selector).needs
     population = known(len(ids)) if population is None else population
     population = population if "uploads" in needs else replace(population, uploads={})
     conditions = (conditions or links(len(ids))) if "links" in needs else None
@@ -136,8 +136,8 @@ def test_kinds_declare_themselves():
     for one in [*SHIPPED, OptimalSampling(), SendAll()]:
         part.check(one)
         assert all(declared.meaning for declared in part.declared(type(one)).values())
-        assert needs_of(one) <= WORDS
-        assert all("kind" in brought for brought in getattr(one, "brings", {}).values())
+        assert traits_of(one).needs <= WORDS
+        assert all("kind" in brought for brought in traits_of(one).brings.values())
 
 
 @each()
@@ -242,7 +242,7 @@ def test_equal_scores_are_no_obstacle(selector):
 
 @each(Softmax, PowerOfChoice, FedLECC, Seldom)
 def test_a_score_that_is_not_a_number_is_refused(selector):
-    assert "scores" in selector.needs
+    assert "scores" in traits_of(selector).needs
     scores = scored()
     scores[2] = math.nan
     with pytest.raises(ValueError, match="not"):
@@ -251,7 +251,7 @@ def test_a_score_that_is_not_a_number_is_refused(selector):
 
 @each(Oort, FedCG, FedCS, AdaSample, RBCSF, Reinforced)
 def test_links_are_asked_for_where_they_are_missing(selector):
-    assert "links" in selector.needs
+    assert "links" in traits_of(selector).needs
     with pytest.raises(ValueError, match="links"):
         selector.select(scored(), replace(situation(selector), conditions=None))
 

@@ -1,7 +1,6 @@
 """What every local solver promises: shipped ones, and a user's own."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from heteroselect.core.flat import FlatModel
 from heteroselect.core.messages import Order
 from heteroselect.core.part import FieldError, check, declared, setting
 from heteroselect.core.state import by_role, flat
+from heteroselect.core.traits import Traits, traits_of
 from heteroselect.core.update import Update
 from heteroselect.engines.simulate.together import Together
 from heteroselect.parts.train import SGD, Calibrated, FedDyn, FedSOL, Job, Scaffold, ServerContext, TwoSided
@@ -39,7 +39,7 @@ class Uphill:
 
 @dataclass(frozen=True)
 class SAM:
-    passes: ClassVar[float] = 2.0  # over a batch per step, for the clock
+    traits = Traits(passes=2.0)  # over a batch per step, for the clock
     steps: int = setting(50, "local steps", ge=1)
     batch: int = setting(32, "examples per step", ge=1)
     rho: float = setting(0.05, "how far uphill", gt=0)
@@ -241,9 +241,9 @@ def test_states_and_updates_are_read_not_written(solver):
 
 @pytest.mark.parametrize("solver", TWO_SIDED, ids=repr)
 def test_a_solver_with_two_halves_says_what_it_requires_of_other_roles(solver):
-    assert solver.requires["weigh"] == ("uniform",)
-    for role, settings in solver.brings.items():
-        assert settings["kind"] in solver.requires[role]
+    assert traits_of(solver).requires["weigh"] == ("uniform",)
+    for role, settings in traits_of(solver).brings.items():
+        assert settings["kind"] in traits_of(solver).requires[role]
 
 
 def test_who_has_two_halves():

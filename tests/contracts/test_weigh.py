@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from heteroselect.core.cohort import Cohort
 from heteroselect.core.part import check
 from heteroselect.core.population import Population
+from heteroselect.core.traits import traits_of
 from heteroselect.parts.aggregate import ByData, ByScore, ByShare, ByVariance, Equal, FedNova, Inverse, OneOfAll
-from heteroselect.round.method import needs_of
 
 RANDOM = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -23,7 +23,6 @@ class Seniority:
     """A user's own: whoever was selected more often counts more."""
 
     kind: ClassVar[str] = "seniority"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def weights(self, scores, cohort, population):
         counts = population.counts[cohort.ids] + 1.0
@@ -80,7 +79,7 @@ def test_nobody_has_no_weight(part):
     assert part.weights(np.empty(0), nobody, Population.new(np.full(3, 10))).size == 0
 
 
-@pytest.mark.parametrize("part", [part for part in ALL if "scores" in needs_of(part)], ids=repr)
+@pytest.mark.parametrize("part", [part for part in ALL if "scores" in traits_of(part).needs], ids=repr)
 @given(clients=CLIENTS)
 @RANDOM
 def test_by_scores_a_higher_one_never_counts_less_and_none_is_refused_silently(part, clients):

@@ -14,6 +14,7 @@ from heteroselect.core.messages import Order, Upload
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.streams import Streams
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update
 from heteroselect.data.examples import Examples
 from heteroselect.engines.simulate.engine import Simulator
@@ -214,7 +215,6 @@ def test_the_ledger_charges_for_what_was_asked():
 class Blind:
     """A scorer that asks nobody anything."""
 
-    needs: frozenset[str] = frozenset()
     batches, augmented = 1, False
 
     def asks(self, context):
@@ -501,7 +501,7 @@ class Watching:
     """A scorer and a selector that note the situations they were in."""
 
     seen: list
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    traits = Traits(needs={"links"})
     batches: ClassVar[int] = 1
     augmented: ClassVar[bool] = False
 
@@ -624,7 +624,7 @@ def test_who_leaves_before_its_answer_is_there_is_missing():
 class Twice:
     """A solver that takes two passes over a batch per step."""
 
-    passes: ClassVar[float] = 2.0
+    traits = Traits(passes=2.0)
     steps: int = 50
     batch: int = 32
 

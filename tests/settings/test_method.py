@@ -7,7 +7,7 @@ import sys
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -326,21 +326,6 @@ def test_shares_of_a_selection_that_gives_none_are_refused():
     own = replace(methods.get("fedavg"), name="mine", select=Loose())
     with pytest.raises(HeteroSelectError, match=r"method\.weigh.*share"):  # of a user's own part it shows in the round
         heteroselect.run("mnist", method=own, settings=SMALL | {"method.weigh.kind": "share"})
-
-
-@dataclass(frozen=True)
-class Misspelt:
-    """Goes by something that there is not."""
-
-    needs: ClassVar[frozenset[str]] = frozenset({"uplods"})
-
-    def select(self, scores: Any, context: Any) -> Any:
-        return context.cohort(np.arange(context.size))
-
-
-def test_an_unknown_need_is_an_error():
-    with pytest.raises(HeteroSelectError, match=r"method\.select: own:Misspelt needs 'uplods'; allowed are .*uploads"):
-        Method("mine", select=Misspelt())
 
 
 def test_no_part_can_be_starved_by_taking_another_in():

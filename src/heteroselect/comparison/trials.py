@@ -14,6 +14,7 @@ import numpy as np
 from heteroselect.comparison.over_seeds import tail
 from heteroselect.core.part import Range, declared
 from heteroselect.core.streams import Streams
+from heteroselect.core.traits import traits_of
 from heteroselect.round.method import Method
 
 Line = Mapping[str, Any]
@@ -45,13 +46,13 @@ def knobs(method: Method, fixed: Mapping[str, Any] | None = None) -> list[Knob]:
     """The settings of a method that are tuned, but for those that the user has `fixed`."""
     found = []
     for role, part in method.parts():
-        tied: Mapping[str, Sequence[str]] = getattr(part, "tuned_with", {})
+        traits = traits_of(part)
         for name, one in declared(type(part)).items():
             key, value = f"method.{role}.{name}", getattr(part, name)
-            if one.tune is None or name in getattr(part, "untuned", ()) or key in (fixed or {}):
+            if one.tune is None or name in traits.untuned or key in (fixed or {}):
                 continue
             if one.tune.low <= value <= one.tune.high:
-                also = tuple(f"method.{other}" for other in tied.get(name, ()))
+                also = tuple(f"method.{other}" for other in traits.tuned_with.get(name, ()))
                 found.append(Knob(key, one.tune, one.type is int, also))
     return found
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.part import Misfit
+from heteroselect.core.traits import traits_of
 
 VALUE_BITS = 32  # of a kept value, as the paper counts; its position is free there
 
@@ -24,8 +25,8 @@ class Transfers(Protocol):
 @runtime_checkable
 class Coder(Protocol):
     """A compressor that is unbiased and knows how far off it is: E‖x̂ − x‖² = variance(θ)·‖x‖² at the density θ,
-    falling with θ and convex. One with few-bit values of its own may say in `wire_bits` what a coordinate takes at
-    θ = 1; at a lower density it takes as much less."""
+    falling with θ and convex. One with few-bit values of its own may say in `traits.wire_bits` what a coordinate takes
+    at θ = 1; at a lower density it takes as much less."""
 
     def variance(self, density: float) -> float: ...
 
@@ -102,8 +103,8 @@ class Conditions:
 
     def sent_bits(self, density: float) -> float:
         """What a coordinate takes of the link as the compressor sends it, where it says so, at about this density."""
-        own = getattr(self.coder, "wire_bits", None)
-        return self.bits(density) if self.real_bits is None or own is None else float(own)
+        own = traits_of(self.coder).wire_bits
+        return self.bits(density) if self.real_bits is None or own is None else own
 
     def whole(self, density: float) -> Reals:
         """Seconds that a whole update would be on its way up, at what a coordinate takes at about this density."""

@@ -17,6 +17,7 @@ from heteroselect.core.messages import Calibrate, Order, Question, Upload
 from heteroselect.core.part import FieldError
 from heteroselect.core.state import PartState, State, by_role
 from heteroselect.core.streams import Draws, Streams, drawing_from
+from heteroselect.core.traits import traits_of
 from heteroselect.core.update import Values, answered, dot, norm
 from heteroselect.data.batches import Batches, to_inputs
 from heteroselect.data.examples import Examples, Pixels
@@ -218,7 +219,7 @@ class Worker:
             chosen, kept = answered(method.compress.compress(v, order.density, context), v.size)
         update = method.quantize.apply(chosen, model.layout.layer_ends, streams.numpy("rounding", **place))
         payload = encode(update, model.layout.layer_ends)
-        report = {} if getattr(method.privacy, "hides", False) else {**learnt.report, "memory": _left(v, update)}
+        report = {} if traits_of(method.privacy).hides else {**learnt.report, "memory": _left(v, update)}
         upload = Upload(client.id, payload, len(client.examples), report)
         return upload, Pending(order, update, offered, kept, state, learnt.shared)
 

@@ -21,6 +21,7 @@ from heteroselect.core.part import FieldError, Misfit, check, kind_of
 from heteroselect.core.population import Population
 from heteroselect.core.state import PartState
 from heteroselect.core.trail import DownlinkHistory
+from heteroselect.core.traits import refuse_misspelt, traits_of
 from heteroselect.core.update import Values
 from heteroselect.errors import HeteroSelectError
 from heteroselect.parts.aggregate import ByData, Calibration, Mean, NoAverage, Screen, ServerSGD, WaitForAll
@@ -34,16 +35,10 @@ from heteroselect.parts.compress import (
     NoPrivacy,
     Update,
     WholeModel,
-    promises,
 )
 from heteroselect.parts.score import NoScore, Scores
 from heteroselect.parts.select import Cohort, SelectionContext, SendAll, Uniform
 from heteroselect.parts.train import SGD, EqualSteps, Job, SharedRate, Trainable, Trained
-
-NEEDS = frozenset({"scores", "losses", "reports", "examples", "uploads", "links", "labels", "variance"})
-"""What a part may ask for: a score, losses asked for, what clients report of their training, that this report goes by
-the loss of every single example, their last uploads, links and devices, which share of a client's examples has which
-label, and how much the gradients of a client's batches differ."""
 
 
 class Scorer(Protocol):
@@ -99,8 +94,7 @@ class Work(Protocol):
 
 class Solver(Protocol):
     """What does a client do with its data? `run` trains the model in place. A solver whose clients keep something fits
-    `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`. One that takes more
-    than one pass over a batch per step says so in `passes`, and one that may be given a matrix of clients in `rows`."""
+    `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`."""
 
     @property
     def steps(self) -> int: ...
@@ -110,11 +104,8 @@ class Solver(Protocol):
 
 
 class Privacy(Protocol):
-    """What does a client hide? `protect` returns the update that everything after training gets to see; where it
-    `hides`, the client reports nothing of its training."""
+    """What does a client hide? `protect` returns the update that everything after training gets to see."""
 
-    @property
-    def hides(self) -> bool: ...
     def protect(self, delta: Values, rng: np.random.Generator) -> Values: ...
 
 
@@ -128,8 +119,7 @@ class Memory(Protocol):
 
 
 class Compressor(Protocol):
-    """What of it is sent? Returns the update, and what the compressor itself keeps at this client. One that goes over a
-    batch again, for a curvature probe, says how often in `passes`."""
+    """What of it is sent? Returns the update, and what the compressor itself keeps at this client."""
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]: ...
 
@@ -226,6 +216,7 @@ class Method:
         for role, part in self.parts():
             with naming(role):
                 check(part)
+                refuse_misspelt(part)
         for conflict in conflicts(dict(self.parts())):
             raise HeteroSelectError(f"method.{conflict.role}: {conflict.text}.")
 
@@ -236,7 +227,7 @@ class Method:
     @property
     def needs(self) -> frozenset[str]:
         """What any of its parts goes by."""
-        return frozenset().union(*(needs_of(part) for _, part in self.parts()))
+        return frozenset().union(*(traits_of(part).needs for _, part in self.parts()))
 
     @property
     def sketch(self) -> int:
@@ -246,17 +237,18 @@ class Method:
     @property
     def passes(self) -> float:
         """Passes over a batch per local step."""
-        return float(getattr(self.solver, "passes", 1.0))
+        passes = traits_of(self.solver).passes
+        return 1.0 if passes is None else passes
 
     @property
     def probe(self) -> float:
         """Passes over a batch that compressing one update takes, beside training."""
-        return float(getattr(self.compress, "passes", 0.0))
+        return traits_of(self.compress).passes or 0.0
 
     @property
     def sends_float32(self) -> bool:
         """Whether what is sent are float32 values: of others the paper's count, 32 bits for each, means nothing."""
-        own = promises(self.compress, "own_values") or getattr(self.compress, "codec", None) is not None
+        own = traits_of(self.compress).own_values or getattr(self.compress, "codec", None) is not None
         return kind_of(self.quantize) == "float32" and not own
 
     @property
@@ -275,38 +267,46 @@ class Conflict:
 
 
 def conflicts(parts: Mapping[str, Any]) -> Iterator[Conflict]:
-    """Everything that keeps parts, one per role, from working together."""
+    """Yield everything that keeps parts, one per role, from working together."""
     kinds = {role: kind_of(part) for role, part in parts.items()}
-    for role, part in parts.items():
-        for name in _methods(role):
-            if not callable(getattr(part, name, None)):
-                yield Conflict(role, role, f"{kinds[role]} has no method {name}, which this role needs")
-        for word in sorted(needs_of(part) - NEEDS):
-            yield Conflict(role, role, f"{kinds[role]} needs {word!r}; allowed are {', '.join(sorted(NEEDS))}")
-        if "scores" in needs_of(part) and kinds["score"] == "none":
-            yield Conflict(role, "score", f"{kinds[role]} goes by a score; allowed with it is a score that is not none")
-        required: Mapping[str, Sequence[str]] = getattr(part, "requires", {})
-        for other, names in required.items():
-            if other not in kinds:
-                yield Conflict(role, role, f"{kinds[role]} requires a role {other!r}, which there is not")
-            elif kinds[other] not in names:
-                text = f"{kinds[role]} is allowed with {other} {' or '.join(names)} only, not {kinds[other]}"
-                yield Conflict(role, other, text)
-        reason = part.fits(parts) if hasattr(part, "fits") else None
-        if reason:  # a text alone is about settings, which no other part would mend
-            other, text = reason if isinstance(reason, Misfit) else (role, reason)
-            yield Conflict(role, other, f"{kinds[role]} {text}")
+    for role in parts:
+        yield from _conflicts_of(role, parts, kinds)
     if reason := unfit(parts):
         yield Conflict("async_mode", "async_mode", f"{kinds['async_mode']} {reason}")
-    compress, kind = parts["compress"], kinds["compress"]
-    if getattr(parts["error_feedback"], "keeps", False) and not promises(compress, "takes_memory"):
+    yield from _coding_conflicts(parts, kinds)
+
+
+def _conflicts_of(role: str, parts: Mapping[str, Any], kinds: Mapping[str, str]) -> Iterator[Conflict]:
+    """Yield what the part of one role says against the others."""
+    part, kind, traits = parts[role], kinds[role], traits_of(parts[role])
+    for name in _methods(role):
+        if not callable(getattr(part, name, None)):
+            yield Conflict(role, role, f"{kind} has no method {name}, which this role needs")
+    if "scores" in traits.needs and kinds["score"] == "none":
+        yield Conflict(role, "score", f"{kind} goes by a score; allowed with it is a score that is not none")
+    for other, names in traits.requires.items():
+        if other not in kinds:
+            yield Conflict(role, role, f"{kind} requires a role {other!r}, which there is not")
+        elif kinds[other] not in names:
+            text = f"{kind} is allowed with {other} {' or '.join(names)} only, not {kinds[other]}"
+            yield Conflict(role, other, text)
+    reason = part.fits(parts) if hasattr(part, "fits") else None
+    if reason:  # a text alone is about settings, which no other part would mend
+        other, text = reason if isinstance(reason, Misfit) else (role, reason)
+        yield Conflict(role, other, f"{kind} {text}")
+
+
+def _coding_conflicts(parts: Mapping[str, Any], kinds: Mapping[str, str]) -> Iterator[Conflict]:
+    """Yield what keeps a compressor from working with a memory, coded values, an allocation or remembered uploads."""
+    kind, promised = kinds["compress"], traits_of(parts["compress"])
+    if traits_of(parts["error_feedback"]).keeps and not promised.promises("takes_memory"):
         why = "its error does not shrink with what is sent, so that a memory of it would grow without end"
         yield Conflict("compress", "error_feedback", f"{kind} is allowed with error_feedback none only: {why}")
-    if promises(compress, "own_values") and kinds["quantize"] != "float32":
+    if promised.own_values and kinds["quantize"] != "float32":
         yield Conflict(
             "compress", "quantize", f"{kind} has few-bit values of its own; allowed with it is quantize float32"
         )
-    if not promises(compress, "uses_density") and kinds["allocate"] != "all":
+    if not promised.uses_density and kinds["allocate"] != "all":
         yield Conflict("compress", "allocate", f"{kind} sends every coordinate; allowed with it is allocate all")
     if len({cells for _, cells in _sketches(parts)}) > 1:
         first, second = (role for role, _ in _sketches(parts)[:2])
@@ -321,12 +321,8 @@ def _methods(role: str) -> list[str]:
     return [name for name in names if all(hasattr(other, name) for other in others)]
 
 
-def needs_of(part: object) -> frozenset[str]:
-    return frozenset(getattr(part, "needs", frozenset()))
-
-
 def _sketches(parts: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return [(role, getattr(part, "sketch", 0)) for role, part in parts.items() if "uploads" in needs_of(part)]
+    return [(role, getattr(part, "sketch", 0)) for role, part in parts.items() if "uploads" in traits_of(part).needs]
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.messages import Upload
 from heteroselect.core.streams import Streams
-from heteroselect.parts.compress import Measured, Update, promises
+from heteroselect.core.traits import traits_of
+from heteroselect.parts.compress import Measured, Update
 from heteroselect.parts.compress.wire import WireError, decode, table_with
 from heteroselect.parts.score.sketch import sketch
 from heteroselect.parts.select import Cohort
@@ -149,7 +150,8 @@ def sends_too_much(update: Update, payload: int, density: float, method: Method)
     density counts bits. Rules that draw at random, or go by a threshold of a sample, keep up to twice as many."""
     if isinstance(method.compress, Measured):
         return payload > method.compress.longest(update.size, density)
-    return promises(method.compress, "keeps_density") and update.positions.size > 2 * density * update.size + 64
+    keeps = traits_of(method.compress).promises("keeps_density")
+    return keeps and update.positions.size > 2 * density * update.size + 64
 
 
 def _fate(client: int, uploaded: bool, left: bool, expected: bool, struck: dict[int, str]) -> str | None:

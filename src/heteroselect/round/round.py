@@ -17,11 +17,12 @@ from heteroselect.core.messages import Order
 from heteroselect.core.moment import Moment
 from heteroselect.core.state import PartState
 from heteroselect.core.streams import Streams
+from heteroselect.core.traits import traits_of
 from heteroselect.parts.compress import Guided
 from heteroselect.parts.select import SendAll
 from heteroselect.parts.train import ServerContext, TwoSided
 from heteroselect.round.claims import bounded_losses
-from heteroselect.round.method import Method, Wanting, naming, needs_of
+from heteroselect.round.method import Method, Wanting, naming
 from heteroselect.round.receive import choose, receive
 from heteroselect.round.server import Clients, RoundOutcome, Server
 from heteroselect.round.stages import Answers, Observation, Plan, Result, RoundContext
@@ -91,7 +92,7 @@ def select_and_allocate(ctx: RoundContext, seen: Observation) -> Plan:
         size=min(ctx.selected, len(scores.ids)),
         rng=ctx.streams.numpy("selection", round=ctx.number, client=ctx.draw),
         # a rule that does not need the links does not get to see them
-        conditions=seen.conditions.only(scores.ids) if "links" in needs_of(method.select) else None,
+        conditions=seen.conditions.only(scores.ids) if "links" in traits_of(method.select).needs else None,
         state=server.of("select"),
     )
     with naming("select"):

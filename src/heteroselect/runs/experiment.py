@@ -20,6 +20,7 @@ from heteroselect.core.flat import FlatModel, Loss, Weights
 from heteroselect.core.flops import step_flops
 from heteroselect.core.population import Population
 from heteroselect.core.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
+from heteroselect.core.traits import traits_of
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Columns, Examples, Pixels, Source
@@ -101,7 +102,7 @@ def prepare(loaded: Loaded, own: Own | None = None, *, device: str = "cpu", iden
         raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, own.model)
     flat = FlatModel(module, device)
-    if getattr(method.privacy, "hides", False) and flat.weights().has_statistics:
+    if traits_of(method.privacy).hides and flat.weights().has_statistics:
         raise HeteroSelectError(
             "method.privacy.kind: allowed is a model without batch normalisation, whose statistics clients would send "
             "as they are."

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from heteroselect.core.traits import traits_of
 from heteroselect.errors import HeteroSelectError
 from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.fingerprint import Fingerprint
@@ -68,8 +69,7 @@ def depends(method: Mapping[str, Any]) -> tuple[str, ...]:
         if not isinstance(table, Mapping):
             continue
         kind = KINDS[role].get(table["kind"])
-        needs: Any = getattr(kind, "needs", frozenset())
-        by_links = kind is None or (isinstance(needs, frozenset) and "links" in needs)
+        by_links = kind is None or "links" in traits_of(kind()).needs
         of_time = {"allocate": "ceiling", "lr": "horizon"}.get(role, "")  # in bits that are charged, in seconds
         if by_links or table.get(of_time, "none") != "none" or (role, table["kind"]) in _BY_LINKS:
             found.append(f"{role} {table['kind']}")

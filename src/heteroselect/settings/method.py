@@ -14,8 +14,8 @@ from typing import Any
 
 from heteroselect import methods
 from heteroselect.core.part import FieldError, declared, kind_of, values
+from heteroselect.core.traits import traits_of
 from heteroselect.errors import HeteroSelectError, meant
-from heteroselect.parts.compress import promises
 from heteroselect.parts.kinds import KINDS
 from heteroselect.round.method import Method, conflicts, naming
 from heteroselect.settings import own, renamed
@@ -97,7 +97,7 @@ def title(written: Mapping[str, Any]) -> str:
     parts = methods.get(name).parts()
     kinds = {role: str(written[role]["kind"]) for role, part in parts if written[role]["kind"] != kind_of(part)}
     made = [KINDS[role][kind]() for role, kind in kinds.items() if kind in KINDS[role]]
-    brought = {(other, settings["kind"]) for part in made for other, settings in getattr(part, "brings", {}).items()}
+    brought = {(other, settings["kind"]) for part in made for other, settings in traits_of(part).brings.items()}
     chosen = [f"{role} {kind}" for role, kind in kinds.items() if (role, kind) not in brought]
     return f"{name} with {', '.join(chosen)}" if chosen else name
 
@@ -187,7 +187,7 @@ def _of_kind(role: str, kind: Any, present: Any) -> Any:
             f"{kind!r}{meant(kind, KINDS[role])}."
         )
     before, mine = declared(type(present)), declared(type(made))
-    carried = [name for name in getattr(made, "carries", ()) if name in before and name in mine]
+    carried = [name for name in traits_of(made).carries if name in before and name in mine]
     return replace(made, **{name: getattr(present, name) for name in carried}) if carried else made
 
 
@@ -198,8 +198,7 @@ def _bring(parts: Parts, asked: Mapping[str, Mapping[str, Any]]) -> Iterator[str
     chosen, brought = [role for role, settings in asked.items() if "kind" in settings], list[str]()
     asked = {r: one for r, one in asked.items() if "kind" in one or set(one) <= set(declared(type(parts[r])))}
     for role in chosen:
-        brings: Mapping[str, Mapping[str, Any]] = getattr(parts[role], "brings", {})
-        for other, settings in brings.items():
+        for other, settings in traits_of(parts[role]).brings.items():
             still_plain = kind_of(parts[other]) == kind_of(plain[other])
             if other in asked or not (still_plain or _clash(parts, role, other) or _lacks(parts, role, other)):
                 continue
@@ -229,8 +228,8 @@ def _clash(parts: Parts, role: str, other: str) -> bool:
 
 def _lacks(parts: Parts, role: str, other: str) -> bool:
     """Whether a part does not promise what that of a role makes little sense without."""
-    promise = getattr(parts[role], "prefers", {}).get(other)
-    return promise is not None and not promises(parts[other], promise)
+    promise = traits_of(parts[role]).prefers.get(other)
+    return promise is not None and not traits_of(parts[other]).promises(promise)
 
 
 def _told(role: str, part: Any, other: str, brought: Any) -> str:

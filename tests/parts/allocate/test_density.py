@@ -46,7 +46,7 @@ def test_the_plain_uniform_share_is_the_same_in_every_round():
 
 def test_the_settings_of_a_share_are_declared_once():
     names = list(declared(ScoreShare))
-    assert names == list(declared(UniformShare)) == list(declared(Waterfill)) == list(ScoreShare.carries)
+    assert names == list(declared(UniformShare)) == list(declared(Waterfill)) == list(ScoreShare.traits.carries)
     assert declared(UniformShare)["floor"].bounds == declared(ScoreShare)["floor"].bounds
     assert {name for name in names if declared(UniformShare)[name].default != declared(ScoreShare)[name].default} == {
         "amplitude",

@@ -147,9 +147,9 @@ def test_raw_staleness_shows_in_the_parts_but_not_in_the_scores():
 
 
 def test_the_ledger_can_read_what_the_score_asks_for():
-    assert Informativeness().needs == {"losses", "uploads"}
-    assert Informativeness(mode="stale", diversity_weight=0.0).needs == {"reports"}
-    assert Informativeness(loss_weight=0.0).needs == {"uploads"}
+    assert Informativeness().traits.needs == {"losses", "uploads"}
+    assert Informativeness(mode="stale", diversity_weight=0.0).traits.needs == {"reports"}
+    assert Informativeness(loss_weight=0.0).traits.needs == {"uploads"}
 
 
 def test_whose_loss_is_asked_for():

@@ -78,8 +78,8 @@ def test_chances_follow_the_length_the_age_and_the_speed_by_hand():
     }
     for part, wanted in expected.items():
         assert_allclose(part.weights(context) / part.weights(context).sum(), np.array(wanted) / sum(wanted))
-    assert Balanced().needs == {"uploads"}
-    assert Balanced(norm=1, speed=1).needs == {"uploads", "reports", "links"}
+    assert Balanced().traits.needs == {"uploads"}
+    assert Balanced(norm=1, speed=1).traits.needs == {"uploads", "reports", "links"}
 
 
 # The pivotal method

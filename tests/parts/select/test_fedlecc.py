@@ -11,6 +11,7 @@ import heteroselect
 from heteroselect import HeteroSelectError, Method
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
+from heteroselect.core.traits import Traits
 from heteroselect.parts.aggregate import ByShare
 from heteroselect.parts.select import FedLECC, OptimalSampling, SelectionContext
 from heteroselect.parts.select.fedlecc import by_cluster, connected, hellinger, label_shares
@@ -76,7 +77,7 @@ def test_clients_say_their_labels_and_the_ledger_charges_for_it():
 class Everyone:
     """Takes everybody, and wants to know their labels."""
 
-    needs = frozenset({"labels"})
+    traits = Traits(needs={"labels"})
 
     def select(self, scores, context):
         return context.cohort(np.arange(len(context.ids)))

@@ -64,7 +64,7 @@ def test_times_are_learnt_from_the_round_in_which_a_client_took_part():
     assert_allclose(first.state["contexts"], [[1, 2], [0, 0], [2, 2]])  # step seconds, lately, seconds of an upload
     # ridge regression with one sample: cᵀ(I + ccᵀ)⁻¹cτ = τ·cᵀc/(1 + cᵀc), cᵀc being 1 + 4 and 4 + 4
     told = situation(2, [4, 7], first.state, seconds=[6.0, np.nan], last=[1, 1], size=2)
-    kept = rule.learnt({name: np.array(a) for name, a in first.state.items()}, np.array([0, 1]), told)
+    kept = rule.updated({name: np.array(a) for name, a in first.state.items()}, np.array([0, 1]), told)
     context = np.array([[1.0, 2.0], [0.0, 0.0], [2.0, 2.0]])
     assert_allclose(rule.times(kept["products"], kept["targets"], context), [6 * 5 / 6, 0])
     assert not kept["contexts"].any()

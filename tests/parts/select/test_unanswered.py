@@ -48,7 +48,7 @@ def test_oort_counts_the_age_of_a_utility_from_the_answer():
 
 def test_a_bandit_learns_no_time_of_an_earlier_round():
     kept = {"contexts": np.ones((3, 2)), "products": np.zeros((9, 2)), "targets": np.zeros((3, 2))}
-    found = RBCSF().learnt(kept, np.arange(2), HERE)
+    found = RBCSF().updated(kept, np.arange(2), HERE)
     assert found["targets"][0].tolist() == [0.0, 7.0]
     assert not found["contexts"].any(), "nobody waits for ever"
 
@@ -59,7 +59,7 @@ def test_a_policy_is_not_rewarded_for_it():
         **{"baseline": np.array(0.0), "seconds": np.array(7.0), "rounds": np.array(1.0)},
     }
     slow = POPULATION.reported_by({0: {"seconds": 700.0}})
-    found = Reinforced().learnt(replace(HERE, population=slow, state=state))
+    found = Reinforced().updated(replace(HERE, population=slow, state=state))
     assert float(found["seconds"]) == 7.0
 
 

@@ -250,10 +250,11 @@ def _page(rows: Iterable[Sequence[str]]) -> str:
 
 def _brings(role: str, kind: str) -> str:
     """What a kind brings to other roles when it is chosen by name."""
+    from heteroselect.core.traits import traits_of
     from heteroselect.parts.kinds import KINDS
 
     brought = []
-    for other, settings in getattr(KINDS[role][kind](), "brings", {}).items():
+    for other, settings in traits_of(KINDS[role][kind]()).brings.items():
         more = ", ".join(f"{name} {_shown(value)}" for name, value in settings.items() if name != "kind")
         brought.append(f"{other} {settings['kind']}" + (f" with {more}" if more else ""))
     return f"brings {', '.join(brought)}" if brought else ""

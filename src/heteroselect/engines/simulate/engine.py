@@ -9,6 +9,7 @@ from heteroselect.core.flat import FlatModel, Layout, Weights
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
 from heteroselect.core.state import PartState, State, by_role, flat
 from heteroselect.core.streams import Draws
+from heteroselect.core.traits import traits_of
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples
 from heteroselect.engines.simulate.pool import Pool
@@ -114,7 +115,7 @@ class Simulator:
     def _together_may_fit(self) -> bool:
         """A solver that takes rows; small models that hold no statistics; data that is not augmented."""
         augmented = self.task.pixels is not None and self.task.pixels.augment
-        return self._small and self._rows_fit and bool(getattr(self.method.solver, "rows", False)) and not augmented
+        return self._small and self._rows_fit and traits_of(self.method.solver).rows and not augmented
 
     def _train_together(self, weights: Weights, orders: Sequence[Order], shared: PartState) -> list[Answer] | None:
         """A matrix of clients for each worker; None where that would not give the bits of training one by one."""

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Values
 
 TIE = 1e-5  # of the largest coordinate; what is left of a tie is the rounding of weights like 1/10
@@ -21,7 +22,7 @@ class Majority:
     """
 
     kind: ClassVar[str] = "majority"
-    brings: ClassVar[Brings] = {"compress": {"kind": "sign", "scale": "step"}, "weigh": {"kind": "uniform"}}
+    traits = Traits(brings={"compress": {"kind": "sign", "scale": "step"}, "weigh": {"kind": "uniform"}})
 
     rate: float = setting(0.01, "how far each coordinate moves per round", gt=0, tune=(5e-4, 0.05, "log"))
 

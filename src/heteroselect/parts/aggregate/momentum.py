@@ -5,8 +5,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.core.part import Brings, Requires, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Values
 
 
@@ -78,8 +79,10 @@ class Running:
     where few of many clients take part."""
 
     kind: ClassVar[str] = "running"
-    brings: ClassVar[Brings] = {"error_feedback": {"kind": "ef21"}, "weigh": {"kind": "everybody"}}
-    requires: ClassVar[Requires] = {"error_feedback": ("ef21",), "weigh": ("everybody",)}
+    traits = Traits(
+        brings={"error_feedback": {"kind": "ef21"}, "weigh": {"kind": "everybody"}},
+        requires={"error_feedback": ("ef21",), "weigh": ("everybody",)},
+    )
 
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 

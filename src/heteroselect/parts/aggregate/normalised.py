@@ -13,8 +13,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.population import Population
+from heteroselect.core.traits import Traits
 from heteroselect.parts.train.reach import reach
 
 
@@ -23,7 +24,7 @@ class FedNova:
     """Data sizes, each update divided by how far its client's steps reach. The weights need not add up to 1."""
 
     kind: ClassVar[str] = "fednova"
-    brings: ClassVar[Brings] = {"local_steps": {"kind": "device"}}
+    traits = Traits(brings={"local_steps": {"kind": "device"}})
 
     momentum: float = setting(0.9, "of the local SGD, which its steps' reach is reckoned with", ge=0, lt=1)
 

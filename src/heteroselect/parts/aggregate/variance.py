@@ -9,8 +9,9 @@ import numpy as np
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort
 from heteroselect.core.conditions import without_variance
-from heteroselect.core.part import Brings, Misfit, setting
+from heteroselect.core.part import Misfit, setting
 from heteroselect.core.population import Population
+from heteroselect.core.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class ByVariance:
     """
 
     kind: ClassVar[str] = "variance"
-    brings: ClassVar[Brings] = {"compress": {"kind": "drive"}}
+    traits = Traits(brings={"compress": {"kind": "drive"}})
 
     spread: float = setting(1.0, "s, of clients; 1 is the most there can be, 0 looks at the compressor alone", ge=0)
 

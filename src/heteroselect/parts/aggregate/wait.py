@@ -13,6 +13,7 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.part import setting
+from heteroselect.core.traits import traits_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def unfit(parts: Mapping[str, Any]) -> str | None:
     whole = [
         f"{role} {kinds[role]}"
         for role, part in parts.items()
-        if getattr(part, "by_cohort", False) or hasattr(part, "follow") or hasattr(part, "complete")
+        if traits_of(part).by_cohort or hasattr(part, "follow") or hasattr(part, "complete")
     ]
     if whole:
         rule = "lets clients start one by one; allowed with it is what plans for no whole cohort"

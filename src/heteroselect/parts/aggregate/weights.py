@@ -11,8 +11,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort
-from heteroselect.core.part import Brings, FieldError, Requires, setting
+from heteroselect.core.part import FieldError, setting
 from heteroselect.core.population import Population
+from heteroselect.core.traits import Traits, traits_of
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,7 @@ class ByScore:
     """S_k/ΣS   (eq. 13)"""
 
     kind: ClassVar[str] = "score"
-    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
-    brings: ClassVar[Brings] = {"score": {"kind": "informativeness"}}
+    traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
     floor: float = setting(0.0, "added to every score, as a share of the highest one, before weighing", ge=0)
     ceiling: float = setting(1.0, "largest weight per client; what is above it is shared among the others", gt=0, le=1)
@@ -68,8 +68,10 @@ class OneOfAll:
     """1/K each: as one of all clients, and not of those present (EF21, whose server sums over all)."""
 
     kind: ClassVar[str] = "everybody"
-    brings: ClassVar[Brings] = {"error_feedback": {"kind": "ef21"}, "server_optimizer": {"kind": "running"}}
-    requires: ClassVar[Requires] = {"error_feedback": ("ef21",)}
+    traits = Traits(
+        brings={"error_feedback": {"kind": "ef21"}, "server_optimizer": {"kind": "running"}},
+        requires={"error_feedback": ("ef21",)},
+    )
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return np.full(len(cohort.ids), 1 / len(population))
@@ -80,13 +82,13 @@ class ByShare:
     """What the selection says that each client stands for; the sum is the selection's too."""
 
     kind: ClassVar[str] = "share"
-    by_cohort: ClassVar[bool] = True
+    traits = Traits(by_cohort=True)
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""
         select, again = parts["select"], getattr(parts["second_selection"], "kind", "") != "none"
         # of a user's own selector it is known only once it has answered
-        if again or getattr(select, "shares", not hasattr(select, "kind")):
+        if again or traits_of(select).shares or not hasattr(select, "kind"):
             return None
         return f"is allowed with a selection that says what each client stands for, such as balanced, not {select.kind}"
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, Prefers, setting
+from heteroselect.core.part import Brings, setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.density import Allocation
 from heteroselect.parts.allocate.fedcg import shortest
 
@@ -28,11 +29,9 @@ class Deadline:
     plans of as many seconds and as many bytes this has the least variance."""
 
     kind: ClassVar[str] = "deadline"
-    by_cohort: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
-    brings: ClassVar[Brings] = UNBIASED
-    prefers: ClassVar[Prefers] = {"compress": "unbiased"}
-    carries: ClassVar[tuple[str, ...]] = ("average",)
+    traits = Traits(
+        needs={"links"}, brings=UNBIASED, prefers={"compress": "unbiased"}, carries=("average",), by_cohort=True
+    )
 
     average: float = setting(0.2, "mean density of the cohort, where deadline is none", gt=0, le=1)
     deadline: float | None = setting(None, "T, seconds until all have sent; none takes the T of average", gt=0)

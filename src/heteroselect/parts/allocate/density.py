@@ -9,6 +9,7 @@ from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import VALUE_BITS, Conditions
 from heteroselect.core.part import Brings, setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.budget import Schedule
 from heteroselect.parts.allocate.waterfill import waterfill
 
@@ -43,8 +44,7 @@ class All:
 class Share(Schedule):
     """The base of allocators that give each client a share of θ_t under a ceiling: `densities` is theirs to define."""
 
-    brings: ClassVar[Brings] = SPARSE
-    carries: ClassVar[tuple[str, ...]] = (*(one.name for one in fields(Schedule)), "ceiling", "minimum")
+    traits = Traits(brings=SPARSE, carries=(*(one.name for one in fields(Schedule)), "ceiling", "minimum"))
 
     ceiling: Literal["paper", "strict", "none"] = setting(
         "paper",
@@ -99,8 +99,7 @@ class ScoreShare(Share):
     """θ_k = clip(min(S_k/S̄·θ_t, cap_k), θ_min, 1)   (eq. 8)"""
 
     kind: ClassVar[str] = "score"
-    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
-    brings: ClassVar[Brings] = {**SPARSE, "score": {"kind": "informativeness"}}
+    traits = replace(Share.traits, needs={"scores"}, brings={**SPARSE, "score": {"kind": "informativeness"}})
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
         return np.clip(np.minimum(proportional(_finite(scores), theta), caps), self.minimum, 1.0)

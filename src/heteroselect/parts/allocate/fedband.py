@@ -12,8 +12,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.population import Population
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import apart
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 from heteroselect.parts.allocate.waterfill import waterfill
@@ -26,10 +27,7 @@ class FedBand:
     others share what is left of the budget in proportion to their deviations."""
 
     kind: ClassVar[str] = "fedband"
-    by_cohort: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
-    brings: ClassVar[Brings] = SPARSE
-    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+    traits = Traits(needs={"uploads"}, brings=SPARSE, carries=("average", "minimum"), by_cohort=True)
 
     average: float = setting(0.2, "mean density of a cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "density of those who defer, and the lowest of all", gt=0, le=1)

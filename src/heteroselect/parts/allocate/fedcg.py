@@ -13,7 +13,6 @@ client's, and the others send nearly everything.)
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -21,7 +20,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 
 
@@ -31,10 +31,12 @@ class FedCG:
     ones."""
 
     kind: ClassVar[str] = "fedcg"
-    by_cohort: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {**SPARSE, "select": {"kind": "fedcg"}}
-    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
-    tuned_with: ClassVar[Mapping[str, tuple[str, ...]]] = {"average": ("select.average",)}
+    traits = Traits(
+        brings={**SPARSE, "select": {"kind": "fedcg"}},
+        carries=("average", "minimum"),
+        tuned_with={"average": ("select.average",)},
+        by_cohort=True,
+    )
 
     average: float = setting(0.2, "mean density of the cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)

@@ -15,7 +15,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 from heteroselect.parts.allocate.waterfill import waterfill
 
@@ -25,10 +26,12 @@ class FlexCom:
     """Each client's density by its data, the length of its last update and its link."""
 
     kind: ClassVar[str] = "flexcom"
-    by_cohort: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"reports"})
-    brings: ClassVar[Brings] = {**SPARSE, "error_feedback": {"kind": "error", "decay": "static", "static": 1.0}}
-    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+    traits = Traits(
+        needs={"reports"},
+        brings={**SPARSE, "error_feedback": {"kind": "error", "decay": "static", "static": 1.0}},
+        carries=("average", "minimum"),
+        by_cohort=True,
+    )
 
     average: float = setting(
         0.2, "mean density of the cohort, where rounds is none", gt=0, le=1, tune=(0.005, 0.5, "log")

@@ -15,8 +15,9 @@ import numpy as np
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, Outcome, SelectionContext
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 
 
@@ -30,10 +31,7 @@ class OptRate:
     """
 
     kind: ClassVar[str] = "optrate"
-    by_cohort: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"reports"})
-    brings: ClassVar[Brings] = SPARSE
-    carries: ClassVar[tuple[str, ...]] = ("average", "minimum")
+    traits = Traits(needs={"reports"}, brings=SPARSE, carries=("average", "minimum"), by_cohort=True)
 
     average: float = setting(0.2, "mean density of all rounds", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "lowest density of a round", gt=0, le=1)

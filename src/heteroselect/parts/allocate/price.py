@@ -17,7 +17,8 @@ import numpy as np
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import without_variance
-from heteroselect.core.part import Brings, Misfit, setting
+from heteroselect.core.part import Misfit, setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.deadline import UNBIASED
 from heteroselect.parts.allocate.density import Allocation
 
@@ -27,9 +28,7 @@ class Price:
     """Densities for the two prices. Only their ratio to a client's variance matters: with λ = μ = 0 all is sent."""
 
     kind: ClassVar[str] = "price"
-    by_cohort: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
-    brings: ClassVar[Brings] = UNBIASED
+    traits = Traits(needs={"links"}, brings=UNBIASED, by_cohort=True)
 
     seconds: float = setting(100.0, "λ, price of a second of the round, where a client's squared length is 1", ge=0)
     megabytes: float = setting(0.0, "μ, price of a megabyte of uploads, in the same unit", ge=0)

@@ -1,7 +1,4 @@
-"""What does a client send?
-
-What a compressor promises, in class variables, stands at `promises`.
-"""
+"""Client side of an upload: privacy, error feedback, compressors and value codings; and the downlink."""
 
 from heteroselect.core.state import PartState
 from heteroselect.core.update import Update
@@ -14,7 +11,7 @@ from heteroselect.parts.compress.memory import EF21, ErrorMemory, MomentumMemory
 from heteroselect.parts.compress.privacy import PRIVACY, Gaussian, NoPrivacy
 from heteroselect.parts.compress.qsgd import QSGD
 from heteroselect.parts.compress.random_k import RandomK
-from heteroselect.parts.compress.scene import CompressContext, Guided, Measured, promises
+from heteroselect.parts.compress.scene import CompressContext, Guided, Measured
 from heteroselect.parts.compress.sign import Sign
 from heteroselect.parts.compress.stc import STC
 from heteroselect.parts.compress.ternary import Ternary
@@ -65,5 +62,4 @@ __all__ = [
     "Update",
     "Wangni",
     "WholeModel",
-    "promises",
 ]

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.part import Brings, FieldError, setting
+from heteroselect.core.part import FieldError, setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values
 from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count, top_positions
@@ -33,8 +34,6 @@ class Curvature:
     """
 
     kind: ClassVar[str] = "curvature"
-    carries: ClassVar[tuple[str, ...]] = ("rounding",)
-    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}
 
     layers: int = setting(3, "Q, layers ranked by curvature (eq. 10)", ge=1)
     exploration: float = setting(0.2, "λ, the uniform share of the layer sampling", ge=0, le=1)
@@ -50,9 +49,10 @@ class Curvature:
     rounding: Rounding = setting("ceil", ROUNDING)
 
     @property
-    def passes(self) -> float:
+    def traits(self) -> Traits:
         """A gradient, and a pass back through it per probe."""
-        return 1.0 + self.probes
+        brings = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}
+        return Traits(brings=brings, carries=("rounding",), passes=1.0 + self.probes)
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         """The κ best coordinates of v, and their mask. Where all are kept there is nothing to probe for, and the

@@ -18,9 +18,10 @@ from heteroselect.core.arrays import Counts
 from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.trail import DownlinkHistory
+from heteroselect.core.traits import traits_of
 from heteroselect.core.update import Values
 from heteroselect.parts.compress.drive import Drive
-from heteroselect.parts.compress.scene import CompressContext, promises
+from heteroselect.parts.compress.scene import CompressContext
 from heteroselect.parts.compress.stc import STC
 from heteroselect.parts.compress.ternary import Ternary
 from heteroselect.parts.compress.topk import TopK
@@ -80,7 +81,7 @@ class CodedSteps:
         v = step + state["residual"] if "residual" in state else step
         payload = encode(coder.compress(v, self.density, _scene(rng))[0], layers)
         decoded = decode(payload, v.size).dense()
-        if promises(coder, "takes_memory"):
+        if traits_of(coder).promises("takes_memory"):
             kept["residual"] = v - decoded
         lengths = np.append(_lengths(state), len(payload))
         lengths = lengths[np.cumsum(lengths[::-1])[::-1] < v.nbytes]

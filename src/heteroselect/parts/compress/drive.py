@@ -11,8 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.grid import Grid
 from heteroselect.parts.compress.codecs.rotated import Rotated
@@ -35,10 +36,7 @@ class Drive:
     """
 
     kind: ClassVar[str] = "drive"
-    unbiased: ClassVar[bool] = True
-    own_values: ClassVar[bool] = True
-    wire_bits: ClassVar[float] = 1.0
-    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
+    traits = Traits(brings={"error_feedback": FORGETS}, unbiased=True, own_values=True, wire_bits=1.0)
 
     exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=4, le=LARGEST)
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from heteroselect.core.part import FieldError
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.scene import CompressContext
 
@@ -14,9 +15,7 @@ class Everything:
     """Every coordinate as it is. An allocation of less than everything needs another compressor."""
 
     kind: ClassVar[str] = "none"
-    unbiased: ClassVar[bool] = True
-    takes_memory: ClassVar[bool] = True  # of what a value coding rounds off
-    uses_density: ClassVar[bool] = False
+    traits = Traits(unbiased=True, uses_density=False, takes_memory=True)
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         if density < 1:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite, norm
 from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
@@ -31,9 +32,7 @@ class Luar:
     """
 
     kind: ClassVar[str] = "fedluar"
-    uses_density: ClassVar[bool] = False
-    takes_memory: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
+    traits = Traits(brings={"error_feedback": FORGETS}, uses_density=False, takes_memory=False)
 
     recycled: float = setting(
         0.5,

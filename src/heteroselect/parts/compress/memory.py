@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.core.part import Brings, FieldError, Requires, setting
+from heteroselect.core.part import FieldError, setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite
 
 
@@ -39,7 +40,7 @@ class ErrorMemory:
     """
 
     kind: ClassVar[str] = "error"
-    keeps: ClassVar[bool] = True
+    traits = Traits(keeps=True)
 
     decay: Literal["adaptive", "static"] = setting("adaptive", "β(t) of eq. 9, or a constant")
     minimum: float = setting(0.85, "β_min of the adaptive decay", ge=0, le=1)
@@ -84,10 +85,12 @@ class EF21:
     """
 
     kind: ClassVar[str] = "ef21"
-    by_cohort: ClassVar[bool] = True  # a discount of stale answers would part the server's sum from the memories
-    keeps: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"weigh": {"kind": "everybody"}, "server_optimizer": {"kind": "running"}}
-    requires: ClassVar[Requires] = {"weigh": ("everybody",), "server_optimizer": ("running",), "aggregate": ("mean",)}
+    traits = Traits(
+        brings={"weigh": {"kind": "everybody"}, "server_optimizer": {"kind": "running"}},
+        requires={"weigh": ("everybody",), "server_optimizer": ("running",), "aggregate": ("mean",)},
+        by_cohort=True,
+        keeps=True,
+    )
 
     def beta(self, theta: float) -> float:
         return 1.0
@@ -115,7 +118,7 @@ class MomentumMemory:
     """
 
     kind: ClassVar[str] = "momentum"
-    keeps: ClassVar[bool] = True
+    traits = Traits(keeps=True)
 
     momentum: float = setting(
         0.9, "m of the pair; 0 is a plain error memory without decay", ge=0, lt=1, tune=(0.1, 0.95, "linear")

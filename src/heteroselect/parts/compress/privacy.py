@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, Misfit, Requires, setting
+from heteroselect.core.part import Misfit, setting
+from heteroselect.core.traits import Traits, traits_of
 from heteroselect.core.update import Values, finite, norm
-from heteroselect.parts.compress.scene import promises
 
 _ROUNDING = 1 - 2.0**-20  # float32 rounds each coordinate by less than 2⁻²⁴ of it: the length stays below the bound
 
@@ -21,7 +21,6 @@ class NoPrivacy:
     """The update as it is, and what the client reports with it."""
 
     kind: ClassVar[str] = "none"
-    hides: ClassVar[bool] = False
 
     def protect(self, delta: Values, rng: np.random.Generator) -> Values:
         return delta
@@ -38,17 +37,19 @@ class Gaussian:
     """
 
     kind: ClassVar[str] = "gaussian"
-    hides: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
-    requires: ClassVar[Requires] = {
-        "score": ("none",),
-        "select": ("uniform", "everybody"),
-        "second_selection": ("none",),
-        "allocate": ("all", "uniform"),
-        "error_feedback": ("none",),
-        "async_mode": ("all",),
-        "weigh": ("uniform",),
-    }
+    traits = Traits(
+        brings={"weigh": {"kind": "uniform"}},
+        requires={
+            "score": ("none",),
+            "select": ("uniform", "everybody"),
+            "second_selection": ("none",),
+            "allocate": ("all", "uniform"),
+            "error_feedback": ("none",),
+            "async_mode": ("all",),
+            "weigh": ("uniform",),
+        },
+        hides=True,
+    )
 
     clip: float = setting(1.0, "C: an update that is longer is cut to this length", gt=0, tune=(0.1, 10, "log"))
     noise: float = setting(
@@ -57,7 +58,7 @@ class Gaussian:
 
     def fits(self, parts: Mapping[str, Any]) -> Misfit | None:
         """Why it cannot work with these parts, or None."""
-        if getattr(parts["compress"], "passes", 0.0):
+        if traits_of(parts["compress"]).passes:
             kind = getattr(parts["compress"], "kind", "this compressor")
             return Misfit("compress", f"is not allowed with compress {kind}, which looks at the client's data again")
         if hasattr(
@@ -71,7 +72,7 @@ class Gaussian:
         """What works, and is worth little."""
         compress = parts["compress"]
         kind = getattr(compress, "kind", type(compress).__name__)
-        if kind != "none" and not promises(compress, "unbiased"):
+        if kind != "none" and not traits_of(compress).unbiased:
             yield f"privacy gaussian with compress {kind}: what is largest in a noisy update is mostly noise"
 
     def protect(self, delta: Values, rng: np.random.Generator) -> Values:

@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, check, setting
+from heteroselect.core.part import check, setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite
 from heteroselect.parts.compress.codecs.grid import MOST_STEPS
 from heteroselect.parts.compress.grid import to_grid, without_zeros
@@ -23,10 +24,7 @@ class QSGD:
     """
 
     kind: ClassVar[str] = "qsgd"
-    unbiased: ClassVar[bool] = True
-    own_values: ClassVar[bool] = True
-    uses_density: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
+    traits = Traits(brings={"error_feedback": FORGETS}, unbiased=True, own_values=True, uses_density=False)
 
     levels: int = setting(4, "s, levels on either side of zero", ge=1, le=MOST_STEPS // 2, tune=(1, 20, "log"))
     bucket: int = setting(512, "coordinates that share a norm", ge=1)

@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite, to_float32
 from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count
@@ -26,12 +27,9 @@ class RandomK:
     scaled: bool = setting(False, "multiply what is kept by N/κ, which makes it unbiased")
 
     @property
-    def unbiased(self) -> bool:
-        return self.scaled
-
-    @property
-    def brings(self) -> Brings:
-        return {"error_feedback": FORGETS if self.scaled else WITHOUT_DECAY, "allocate": uniform(0.2)}
+    def traits(self) -> Traits:
+        memory = FORGETS if self.scaled else WITHOUT_DECAY
+        return Traits(brings={"error_feedback": memory, "allocate": uniform(0.2)}, unbiased=self.scaled)
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         kept = kept_count(density, v.size, self.rounding)

@@ -1,4 +1,4 @@
-"""What a compressor may look at beside the vector, what it may promise, and what several compressors bring along."""
+"""What a compressor may look at beside the vector, and what several compressors bring along."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,21 +57,6 @@ class Measured(Protocol):
 
     def longest(self, size: int, density: float) -> int:
         """Bytes that no honest payload of a vector of this size has more of."""
-
-
-def promises(compressor: object, promise: str) -> bool:
-    """What a compressor says of itself: whether it is `unbiased` (E x̂ = x), has `own_values` (few-bit ones, so
-    that `values` stays float32), `uses_density` (how much it sends follows the allocation), `keeps_density` (it keeps
-    that share of the coordinates, so that more is refused), and `takes_memory` (its error shrinks with what is sent, so
-    that a memory of it stays bounded). Of what it does not say the default holds: biased, values as they are, as
-    many as allocated (of few-bit values nobody knows what a density counts), and a memory unless it is unbiased."""
-    if promise == "takes_memory":
-        default = not promises(compressor, "unbiased")
-    elif promise == "keeps_density":
-        default = promises(compressor, "uses_density") and not promises(compressor, "own_values")
-    else:
-        default = {"unbiased": False, "own_values": False, "uses_density": True}[promise]
-    return bool(getattr(compressor, promise, default))
 
 
 def uniform(average: float) -> Mapping[str, Any]:

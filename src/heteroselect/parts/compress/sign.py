@@ -5,8 +5,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.grid import Grid
 from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, CompressContext
@@ -22,22 +23,17 @@ class Sign:
     """
 
     kind: ClassVar[str] = "sign"
-    own_values: ClassVar[bool] = True
-    uses_density: ClassVar[bool] = False
 
     scale: Literal["mean", "step"] = setting("mean", "a layer's mean magnitude (EF-signSGD), or a fixed step (signSGD)")
     step: float = setting(1e-3, "the fixed step of `scale` step", gt=0)
 
     @property
-    def takes_memory(self) -> bool:
+    def traits(self) -> Traits:
         """The error of a fixed step does not shrink with what is sent: a memory of it would grow without end."""
-        return self.scale == "mean"
-
-    @property
-    def brings(self) -> Brings:
-        if self.scale == "mean":
-            return {"error_feedback": WITHOUT_DECAY}
-        return {"error_feedback": FORGETS, "server_optimizer": {"kind": "majority"}}
+        mean = self.scale == "mean"
+        majority = {"error_feedback": FORGETS, "server_optimizer": {"kind": "majority"}}
+        brings = {"error_feedback": WITHOUT_DECAY} if mean else majority
+        return Traits(brings=brings, own_values=True, uses_density=False, takes_memory=mean)
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         finite(v)

@@ -5,8 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
 from heteroselect.parts.compress.codecs.grid import Grid
 from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
@@ -21,9 +22,9 @@ class STC:
     """
 
     kind: ClassVar[str] = "stc"
-    own_values: ClassVar[bool] = True
-    keeps_density: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.01)}
+    traits = Traits(
+        brings={"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.01)}, own_values=True, keeps_density=True
+    )
 
     rounding: Rounding = setting("floor", ROUNDING)
 

@@ -22,8 +22,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.bits import Codes
 from heteroselect.parts.compress.codecs.ternary import SMALLEST, Order, Signs
@@ -57,10 +58,7 @@ class Ternary:
     """
 
     kind: ClassVar[str] = "ternary"
-    unbiased: ClassVar[bool] = True
-    own_values: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
-    wire_bits: ClassVar[float] = 1.0
+    traits = Traits(brings={"error_feedback": FORGETS}, unbiased=True, own_values=True, wire_bits=1.0)
 
     exponent: int = setting(
         14,

@@ -1,12 +1,13 @@
 """TernGrad: each coordinate as −s, 0 or +s, at random (Wen et al., NeurIPS 2017)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values, finite
 from heteroselect.parts.compress.grid import to_grid, without_zeros
 from heteroselect.parts.compress.scene import FORGETS, CompressContext
@@ -22,16 +23,13 @@ class TernGrad:
     """
 
     kind: ClassVar[str] = "terngrad"
-    own_values: ClassVar[bool] = True
-    takes_memory: ClassVar[bool] = False
-    uses_density: ClassVar[bool] = False
-    brings: ClassVar[Brings] = {"error_feedback": FORGETS}
 
     clip: float = setting(2.5, "standard deviations that a layer is clipped to; 0 does not clip", ge=0)
 
     @property
-    def unbiased(self) -> bool:
-        return self.clip == 0
+    def traits(self) -> Traits:
+        few = Traits(brings={"error_feedback": FORGETS}, own_values=True, uses_density=False, takes_memory=False)
+        return replace(few, unbiased=self.clip == 0)
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         ends = np.array(scene.model.layout.layer_ends, np.int64)

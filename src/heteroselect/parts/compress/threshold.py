@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite
 from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import kept_count, top_positions
@@ -24,7 +25,7 @@ class Threshold:
     """
 
     kind: ClassVar[str] = "threshold"
-    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.01)}
+    traits = Traits(brings={"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.01)})
 
     sample: float = setting(0.01, "share of the coordinates that the threshold is estimated from", gt=0, le=1)
 

@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values, all_positions
 from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
 
@@ -20,8 +21,7 @@ class TopK:
     """The κ coordinates of largest magnitude, as they are (Stich et al., NeurIPS 2018)."""
 
     kind: ClassVar[str] = "topk"
-    carries: ClassVar[tuple[str, ...]] = ("rounding",)
-    brings: ClassVar[Brings] = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}
+    traits = Traits(brings={"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}, carries=("rounding",))
 
     rounding: Rounding = setting("ceil", ROUNDING)
 

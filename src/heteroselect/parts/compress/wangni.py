@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.arrays import Reals, proportional_chances
-from heteroselect.core.part import Brings
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite, to_float32
 from heteroselect.parts.compress.scene import FORGETS, CompressContext, uniform
 
@@ -20,8 +20,7 @@ class Wangni:
     """
 
     kind: ClassVar[str] = "wangni"
-    unbiased: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"error_feedback": FORGETS, "allocate": uniform(0.2)}
+    traits = Traits(brings={"error_feedback": FORGETS, "allocate": uniform(0.2)}, unbiased=True)
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
         chances = probabilities(v, density)

@@ -10,6 +10,7 @@ from heteroselect.core.cohort import Outcome, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.population import Population
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.parts.score.parts import cosines, diversity, fairness, minmax, staleness
 from heteroselect.parts.score.scores import Scores
 from heteroselect.parts.select.draws import weighted
@@ -58,19 +59,15 @@ class Informativeness:
     sketch: int = setting(0, SKETCH, ge=0)
 
     @property
-    def untuned(self) -> frozenset[str]:
-        """Where everybody is asked, how many are asked changes nothing."""
-        return frozenset() if self.mode == "candidates" else frozenset({"candidates"})
-
-    @property
-    def needs(self) -> frozenset[str]:
-        """A score without V′ needs nobody's loss, and one without D nobody's last upload."""
+    def traits(self) -> Traits:
+        """A score without V′ needs no loss, and one without D no upload; `candidates` counts in its own mode only."""
         loss = {"all": "losses", "candidates": "losses", "stale": "reports"}[self.mode]
-        return frozenset(({loss} if self.loss_weight else set()) | ({"uploads"} if self.diversity_weight else set()))
+        needs = ({loss} if self.loss_weight else set()) | ({"uploads"} if self.diversity_weight else set())
+        return Traits(needs, untuned=set() if self.mode == "candidates" else {"candidates"})
 
     def asks(self, context: SelectionContext) -> Counts:
         """The clients whose loss is asked for this round; the ledger charges for each."""
-        if "losses" not in self.needs:
+        if "losses" not in self.traits.needs:
             return context.ids[:0]
         if self.mode == "all":
             return context.ids

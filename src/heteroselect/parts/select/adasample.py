@@ -12,7 +12,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.draws import tally
 
 
@@ -22,9 +23,7 @@ class AdaSample:
     units of K·Σp²G², which is α's part under uniform sampling; the paper estimates it from two short runs."""
 
     kind: ClassVar[str] = "adasample"
-    shares: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
-    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
+    traits = Traits(needs={"links"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
     ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))
     cold: Literal["uniform", "average"] = setting(

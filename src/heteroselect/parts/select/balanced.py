@@ -14,7 +14,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update
 from heteroselect.parts.allocate.flexcom import known
 from heteroselect.parts.select.geometry import SKETCH, inner
@@ -30,8 +31,6 @@ class Balanced:
     all others and at random among themselves. `share` is each one's part of all data over its chance."""
 
     kind: ClassVar[str] = "balanced"
-    shares: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
     norm: float = setting(0.0, "power of the length of the last update in a client's chance", ge=0)
     age: float = setting(0.0, "power of the rounds since a client was last selected in its chance", ge=0)
@@ -46,9 +45,10 @@ class Balanced:
     sketch: int = setting(0, SKETCH, ge=0)
 
     @property
-    def needs(self) -> frozenset[str]:
+    def traits(self) -> Traits:
         asked = {"uploads": True, "reports": self.norm > 0, "links": self.speed > 0}
-        return frozenset(word for word, wanted in asked.items() if wanted)
+        needs = {word for word, wanted in asked.items() if wanted}
+        return Traits(needs, brings={"weigh": {"kind": "share"}}, shares=True)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         population = context.population

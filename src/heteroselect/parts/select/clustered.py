@@ -14,7 +14,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.draws import tally
 from heteroselect.parts.select.geometry import SKETCH, angles, gram
 
@@ -24,8 +25,6 @@ class Clustered:
     """A client without an upload counts as a zero vector; before there is any upload, distributions are by size."""
 
     kind: ClassVar[str] = "clustered-sampling"
-    shares: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
     by: Literal["size", "similarity"] = setting(
         "similarity", "distributions by size (algorithm 1) or by similarity of the last uploads (algorithm 2)"
@@ -33,8 +32,9 @@ class Clustered:
     sketch: int = setting(0, SKETCH, ge=0)
 
     @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"uploads"} if self.by == "similarity" else ())
+    def traits(self) -> Traits:
+        needs = {"uploads"} if self.by == "similarity" else set[str]()
+        return Traits(needs, brings={"weigh": {"kind": "share"}}, shares=True)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         sizes, bins = context.population.sizes, context.size

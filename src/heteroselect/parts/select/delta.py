@@ -14,9 +14,10 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.population import Population
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import apart
 from heteroselect.parts.select.by_client import recalled
 from heteroselect.parts.select.draws import tally
@@ -32,8 +33,6 @@ class Delta:
     """
 
     kind: ClassVar[str] = "delta"
-    shares: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
 
     diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
     noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
@@ -50,13 +49,10 @@ class Delta:
     )
 
     @property
-    def untuned(self) -> frozenset[str]:
-        """Where nobody reports a variance, its weight changes nothing."""
-        return frozenset() if self.variance else frozenset({"noise"})
-
-    @property
-    def needs(self) -> frozenset[str]:
-        return frozenset({"uploads", "variance"} if self.variance else {"uploads"})
+    def traits(self) -> Traits:
+        """Without a reported variance its weight changes nothing."""
+        needs, untuned = ({"uploads", "variance"}, set[str]()) if self.variance else ({"uploads"}, {"noise"})
+        return Traits(needs, brings={"weigh": {"kind": "share"}}, untuned=untuned, shares=True)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         population, clients, size = context.population, len(context.ids), context.size

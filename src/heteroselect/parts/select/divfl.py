@@ -12,6 +12,7 @@ import numpy as np
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.facility import lazy, represented
 from heteroselect.parts.select.geometry import SKETCH, UNSEEN, distances, gram
 
@@ -22,8 +23,7 @@ class DivFL:
     `weigh` is share."""
 
     kind: ClassVar[str] = "divfl"
-    shares: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
+    traits = Traits(needs={"uploads"}, shares=True)
 
     unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)

@@ -16,6 +16,7 @@ from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.population import Population
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.by_client import recalled
 from heteroselect.parts.select.geometry import SKETCH, inner
 
@@ -28,7 +29,7 @@ class FairFedCS:
     """
 
     kind: ClassVar[str] = "fairfedcs"
-    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
+    traits = Traits(needs={"uploads"})
 
     reputation: float = setting(
         1.0, "σ: what a reputation counts against one turn; 0 is nothing but fair", ge=0, tune=(0.1, 10, "log")

@@ -9,7 +9,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.fedcg import shortest
 from heteroselect.parts.select.divfl import newcomers
 from heteroselect.parts.select.facility import cost, greedy, represented
@@ -22,9 +23,7 @@ class FedCG:
     for the cohort. Before there is any upload the draw is uniform."""
 
     kind: ClassVar[str] = "fedcg"
-    shares: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"links", "uploads"})
-    brings: ClassVar[Brings] = {"allocate": {"kind": "fedcg"}}
+    traits = Traits(needs={"links", "uploads"}, brings={"allocate": {"kind": "fedcg"}}, shares=True)
 
     average: float = setting(0.2, "mean density that is planned for", gt=0, le=1)
     minimum: float = setting(0.005, "density that nobody is planned below", gt=0, le=1)

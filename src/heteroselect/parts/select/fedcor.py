@@ -14,8 +14,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.by_client import recalled
 
 FLOOR = 1e-8  # of a variance that is divided by
@@ -31,8 +32,7 @@ class FedCor:
     """
 
     kind: ClassVar[str] = "fedcor"
-    needs: ClassVar[frozenset[str]] = frozenset({"losses"})
-    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
+    traits = Traits(needs={"losses"}, brings={"weigh": {"kind": "uniform"}})
 
     warmup: int = setting(25, "first rounds, with random cohorts; everybody's loss is asked for in each", ge=1)
     every: int = setting(10, "rounds from one random cohort to the next after the warm-up", ge=2)
@@ -60,7 +60,7 @@ class FedCor:
         round, clients = context.moment.round, len(context.ids)
         state = self.sampled(context)
         if self.random(round - 1) and not self.random(round) and len(state["rounds"]):
-            state = self.learnt(state, context)
+            state = self.updated(state, context)
         if self.random(round) or "places" not in state:
             places = context.random.choice(clients, context.size, replace=False)
             return context.cohort(places, np.full(context.size, context.size / clients), state=state)
@@ -91,7 +91,7 @@ class FedCor:
         asked = np.array(round if np.isfinite(losses).any() else -1)
         return {**kept, "losses": losses, "asked": asked, "rounds": rounds, "clients": clients}
 
-    def learnt(self, state: PartState, context: SelectionContext) -> PartState:
+    def updated(self, state: PartState, context: SelectionContext) -> PartState:
         """The state with places fitted to the changes so far, and all discounts gone."""
         clients, changes = len(state["clients"]), state["changes"]
         weights = self.age ** (state["rounds"].max() - state["rounds"])

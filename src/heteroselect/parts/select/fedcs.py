@@ -10,6 +10,7 @@ from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,7 @@ class FedCS:
     """
 
     kind: ClassVar[str] = "fedcs"
-    by_cohort: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"links"})
+    traits = Traits(needs={"links"}, by_cohort=True)
 
     deadline: float = setting(0.0, "seconds that the round may take (the paper: 180); 0 takes the `quantile`", ge=0)
     quantile: float = setting(

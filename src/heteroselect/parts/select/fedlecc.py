@@ -13,8 +13,9 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.population import Population
+from heteroselect.core.traits import Traits
 
 LABEL = "label"  # how the reports of label shares are named: label0, label1, …
 
@@ -25,15 +26,17 @@ class FedLECC:
     which label, which is a cost to their privacy."""
 
     kind: ClassVar[str] = "fedlecc"
-    needs: ClassVar[frozenset[str]] = frozenset({"scores", "labels"})
-    brings: ClassVar[Brings] = {
-        "score": {
-            "kind": "informativeness",
-            "diversity_weight": 0.0,
-            "fairness_weight": 0.0,
-            "staleness_weight": 0.0,
-        }
-    }
+    traits = Traits(
+        needs={"scores", "labels"},
+        brings={
+            "score": {
+                "kind": "informativeness",
+                "diversity_weight": 0.0,
+                "fairness_weight": 0.0,
+                "staleness_weight": 0.0,
+            }
+        },
+    )
 
     clusters: int = setting(0, "J, clusters that clients are taken from; 0: as many as clients are selected", ge=0)
     reach: float = setting(

@@ -12,7 +12,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.divfl import newcomers
 from heteroselect.parts.select.draws import weighted
 from heteroselect.parts.select.geometry import SKETCH, UNSEEN, gram
@@ -23,9 +24,7 @@ class FedSTaS:
     """`share`: a stratum counts by the number of its clients, and those drawn from it share that equally."""
 
     kind: ClassVar[str] = "fedstas"
-    shares: ClassVar[bool] = True
-    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
-    brings: ClassVar[Brings] = {"weigh": {"kind": "share"}}
+    traits = Traits(needs={"uploads"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
     strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1, tune=(2, 10, "log"))
     spread: Literal["deviation", "variance"] = setting(

@@ -15,6 +15,7 @@ from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.facility import farthest
 from heteroselect.parts.select.geometry import SKETCH, distances, gram
 
@@ -29,7 +30,7 @@ class LongFed:
     """
 
     kind: ClassVar[str] = "longfed"
-    needs: ClassVar[frozenset[str]] = frozenset({"uploads"})
+    traits = Traits(needs={"uploads"})
 
     representation: float = setting(
         1.0, "V: what a representative cohort counts against fairness", ge=0, tune=(0.1, 10, "log")

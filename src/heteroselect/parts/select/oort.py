@@ -18,9 +18,10 @@ import numpy as np
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
 from heteroselect.core.population import Population
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.draws import weighted
 
 
@@ -31,8 +32,7 @@ class Oort:
     """
 
     kind: ClassVar[str] = "oort"
-    needs: ClassVar[frozenset[str]] = frozenset({"reports", "examples", "links"})
-    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
+    traits = Traits(needs={"reports", "examples", "links"}, brings={"weigh": {"kind": "uniform"}})
 
     explore: float = setting(0.9, "share of a cohort that is new, in the first round", ge=0, le=1)
     explore_decay: float = setting(0.98, "what is left of that share after each round", ge=0, le=1)

@@ -12,7 +12,8 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals, proportional_chances
 from heteroselect.core.cohort import Cohort
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,7 @@ class OptimalSampling:
     """The cohort may be of any size, and empty."""
 
     kind: ClassVar[str] = "optimal-client-sampling"
-    by_cohort: ClassVar[bool] = True
-    brings: ClassVar[Brings] = {"select": {"kind": "pool"}, "weigh": {"kind": "share"}}
+    traits = Traits(brings={"select": {"kind": "pool"}, "weigh": {"kind": "share"}}, by_cohort=True)
 
     rule: Literal["exact", "aocs"] = setting(
         "exact",

@@ -11,7 +11,7 @@ import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.core.part import Brings
+from heteroselect.core.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -20,19 +20,21 @@ class PowerOfChoice:
     of which nothing is known."""
 
     kind: ClassVar[str] = "power-of-choice"
-    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
-    brings: ClassVar[Brings] = {
-        "score": {
-            "kind": "informativeness",
-            "mode": "candidates",
-            "candidates": 20,
-            "candidates_by_size": True,
-            "diversity_weight": 0.0,
-            "fairness_weight": 0.0,
-            "staleness_weight": 0.0,
+    traits = Traits(
+        needs={"scores"},
+        brings={
+            "score": {
+                "kind": "informativeness",
+                "mode": "candidates",
+                "candidates": 20,
+                "candidates_by_size": True,
+                "diversity_weight": 0.0,
+                "fairness_weight": 0.0,
+                "staleness_weight": 0.0,
+            },
+            "weigh": {"kind": "uniform"},
         },
-        "weigh": {"kind": "uniform"},
-    }
+    )
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         if not 1 <= context.size <= len(scores):

@@ -13,6 +13,7 @@ import numpy as np
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.by_client import recalled
 
 FEATURES = 3  # seconds per step, whether it took part in the last round, seconds of a whole upload
@@ -28,7 +29,7 @@ class RBCSF:
     """
 
     kind: ClassVar[str] = "rbcs-f"
-    needs: ClassVar[frozenset[str]] = frozenset({"links", "reports"})
+    traits = Traits(needs={"links", "reports"})
 
     speed: float = setting(
         1.0, "V: what a second of the slowest counts against one turn that a client waits", ge=0, tune=(0.1, 500, "log")
@@ -49,7 +50,7 @@ class RBCSF:
         beta = self.guarantee * context.size / len(clients)
         kept["queue"][~np.isin(clients, met)] = beta * (context.moment.round - 1)
         mine = np.searchsorted(clients, context.ids)
-        kept = self.learnt(kept, mine, context)
+        kept = self.updated(kept, mine, context)
         contexts = self.contexts(context)
         times = self.times(kept["products"][:, mine], kept["targets"][:, mine], contexts)
         places = quick_and_due(kept["queue"][mine], times, context.size, self.speed)
@@ -65,7 +66,7 @@ class RBCSF:
         lately = before & (context.moment.round > 1)
         return np.stack([context.links.step_seconds, lately.astype(np.float64), context.links.sending])
 
-    def learnt(self, kept: dict[str, Reals], mine: Counts, context: SelectionContext) -> dict[str, Reals]:
+    def updated(self, kept: dict[str, Reals], mine: Counts, context: SelectionContext) -> dict[str, Reals]:
         """With the times of those whose last round is not yet learnt from."""
         took = context.population.reported("seconds")
         waiting = kept["contexts"][:, mine].any(0)

@@ -15,6 +15,7 @@ from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.by_client import recalled
 from heteroselect.parts.select.draws import gumbel_top
 
@@ -31,14 +32,14 @@ class Reinforced:
     """
 
     kind: ClassVar[str] = "rl"
-    needs: ClassVar[frozenset[str]] = frozenset({"reports", "links"})
+    traits = Traits(needs={"reports", "links"})
 
     rate: float = setting(0.1, "learning rate of the policy", ge=0, tune=(0.01, 1, "log"))
     slowness: float = setting(0.1, "λ: what a round of mean length costs", ge=0)
     keep: float = setting(0.9, "what the baseline of rewards keeps each round", ge=0, lt=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        state = self.learnt(context)
+        state = self.updated(context)
         features = described(context)
         policy = state.get("policy", np.zeros(FEATURES))
         logits = features @ policy
@@ -46,7 +47,7 @@ class Reinforced:
         slope = likelihood_slope(features, logits, drawn.places)
         return context.cohort(drawn.places, drawn.inclusion, state={**state, "policy": policy, "slope": slope})
 
-    def learnt(self, context: SelectionContext) -> PartState:
+    def updated(self, context: SelectionContext) -> PartState:
         """The state after the reward of the last round, if anybody answered in it."""
         clients, kept = recalled(context.state, context.ids, losses=0.0)  # 0: none yet
         state: dict[str, NDArray[Any]] = {**context.state, "clients": clients, "losses": kept["losses"]}

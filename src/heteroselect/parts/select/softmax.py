@@ -6,7 +6,8 @@ from typing import ClassVar
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import Brings, setting
+from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 from heteroselect.parts.select.draws import gumbel_top
 
 
@@ -15,8 +16,7 @@ class Softmax:
     """p ∝ exp(S/τ(t)), with a temperature that falls from exploration to exploitation."""
 
     kind: ClassVar[str] = "softmax"
-    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
-    brings: ClassVar[Brings] = {"score": {"kind": "informativeness"}}
+    traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
     temperature: float = setting(1.0, "τ₀ of the softmax (eq. 6)", gt=0, tune=(0.1, 10, "log"))
     decay: float = setting(0.5, "share of τ₀ lost by round T", ge=0, lt=1)

@@ -9,6 +9,7 @@ import numpy as np
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Everybody:
     """All candidates, in the order of their numbers; for methods that select after training."""
 
     kind: ClassVar[str] = "everybody"
-    by_cohort: ClassVar[bool] = True
+    traits = Traits(by_cohort=True)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         return context.cohort(np.arange(len(context.ids)))
@@ -40,7 +41,7 @@ class Pool:
     after training, in which only a part of the pool sends."""
 
     kind: ClassVar[str] = "pool"
-    by_cohort: ClassVar[bool] = True
+    traits = Traits(by_cohort=True)
 
     pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
 

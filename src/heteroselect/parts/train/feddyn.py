@@ -11,10 +11,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from heteroselect.core.messages import Order
-from heteroselect.core.part import Brings, Requires, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
-from heteroselect.parts.train.solver import EQUAL, Job, Local, ServerContext, Trainable, Trained, shift
+from heteroselect.parts.train.solver import EQUAL, STEPS, Job, Local, ServerContext, Trainable, Trained, shift
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,7 @@ class FedDyn(Local):
     """H steps on F_k(y) − ⟨h_k, y⟩ + α/2·‖y − w‖²; the server steps on by −h/α."""
 
     kind: ClassVar[str] = "feddyn"
-    rows: ClassVar[bool] = True
-    requires: ClassVar[Requires] = EQUAL
-    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
+    traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
     alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from heteroselect.core.part import FieldError, setting
-from heteroselect.parts.train.solver import Job, Local, Trainable, Trained
+from heteroselect.core.traits import Traits
+from heteroselect.parts.train.solver import STEPS, Job, Local, Trainable, Trained
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,8 +24,8 @@ class FedSOL(Local):
     KL(softmax(global/T) ‖ softmax(local/T)) at y, and Λ is |y − w| or 1. For classification only."""
 
     kind: ClassVar[str] = "fedsol"
+    traits = Traits(carries=STEPS, passes=7 / 3)
     # two passes, and the global model forwards, which is a third of one
-    passes: ClassVar[float] = 7 / 3
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(0.0, "norm bound of the task's gradient; 0 does not clip", ge=0)

@@ -2,7 +2,7 @@
 rounds or simulated seconds."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from heteroselect.core.arrays import Reals
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class SharedRate:
     """η(t) = η₀(1 − d·min(t/T, 1)) for everybody (eq. 12, with d = 0.5)."""
 
     kind: ClassVar[str] = "shared"
-    carries: ClassVar[tuple[str, ...]] = ("start", "decay")
+    traits = Traits(carries=("start", "decay"))
 
     start: float = setting(0.05, "η₀ of eq. 12", gt=0, tune=(0.005, 0.5, "log"))
     decay: float = setting(0.5, "share of η₀ lost by round T", ge=0, le=1)
@@ -34,7 +35,7 @@ class ScoreRate(SharedRate):
     """min(η(t)·(1 + S_k), cap), which made the paper's Table I; `shared` is the recommended design."""
 
     kind: ClassVar[str] = "score"
-    needs: ClassVar[frozenset[str]] = frozenset({"scores"})
+    traits = replace(SharedRate.traits, needs={"scores"})
 
     cap: float = setting(0.15, "highest scaled rate", gt=0)
 
@@ -52,7 +53,7 @@ class CosineRate:
     then methods with rounds of any length have the same rate at the same second."""
 
     kind: ClassVar[str] = "cosine"
-    carries: ClassVar[tuple[str, ...]] = ("start",)
+    traits = Traits(carries=("start",))
 
     start: float = setting(0.05, "η₀, the highest rate", gt=0, tune=(0.005, 0.5, "log"))
     horizon: float | None = setting(None, "simulated seconds until the lowest rate; none takes all rounds", gt=0)

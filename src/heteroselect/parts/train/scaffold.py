@@ -12,11 +12,12 @@ from typing import ClassVar
 import numpy as np
 
 from heteroselect.core.messages import Order
-from heteroselect.core.part import Brings, Requires, setting
+from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
 from heteroselect.parts.train.reach import reach
-from heteroselect.parts.train.solver import EQUAL, Job, Local, ServerContext, Trainable, Trained, shift
+from heteroselect.parts.train.solver import EQUAL, STEPS, Job, Local, ServerContext, Trainable, Trained, shift
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,7 @@ class Scaffold(Local):
     gradient. Momentum and pull are made up for by counting how far the steps reach; a clip is not."""
 
     kind: ClassVar[str] = "scaffold"
-    rows: ClassVar[bool] = True
-    requires: ClassVar[Requires] = EQUAL
-    brings: ClassVar[Brings] = {"weigh": {"kind": "uniform"}}
+    traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
     proximal: float = setting(0.0, "μ, the pull to the global model", ge=0)

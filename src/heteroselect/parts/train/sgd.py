@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heteroselect.core.part import setting
-from heteroselect.parts.train.solver import Job, Local, Trainable, Trained
+from heteroselect.core.traits import Traits
+from heteroselect.parts.train.solver import STEPS, Job, Local, Trainable, Trained
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class SGD(Local):
     """
 
     kind: ClassVar[str] = "sgd"
-    rows: ClassVar[bool] = True
+    traits = Traits(carries=STEPS, rows=True)
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     proximal: float = setting(0.0, "μ, the pull to the global model (FedProx)", ge=0, tune=(0.001, 1, "log"))

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from heteroselect.core.messages import Order
 from heteroselect.core.part import Requires, setting
 from heteroselect.core.state import PartState
+from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 EQUAL: Requires = {"local_steps": ("equal",), "lr": ("shared",), "weigh": ("uniform",), "aggregate": ("mean",)}
 """The kinds of other roles with which corrections of drift add up: all clients do the same and count the same."""
+
+STEPS = ("steps", "batch")
+"""The settings that a solver takes over from the one in whose place it comes."""
 
 
 class Trainable(Protocol):
@@ -60,7 +64,7 @@ class Job:
 class Local:
     """The base of the solvers here: the settings that all have, which one takes over from the solver in its place."""
 
-    carries: ClassVar[tuple[str, ...]] = ("steps", "batch")
+    traits = Traits(carries=STEPS)
 
     steps: int = setting(50, "H, local steps", ge=1)
     batch: int = setting(32, "examples per step", ge=1)

@@ -7,6 +7,7 @@ import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
 
 LONGEST = 20.0
 """A round has at most so many times H steps: η₀/η may be as high as one likes, and a round is to end."""
@@ -48,7 +49,7 @@ class DeviceSteps:
     4H. Slow devices are then not waited for, and learn less; H for everybody where a step takes no time."""
 
     kind: ClassVar[str] = "device"
-    by_cohort: ClassVar[bool] = True
+    traits = Traits(by_cohort=True)
 
     growth: float = _growth()
 
