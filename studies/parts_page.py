@@ -19,6 +19,10 @@ A method is one part per role, and any part goes with any other that can work wi
 Below is every kind of every role, what it does, its fields with their defaults (what is allowed is in
 [settings](settings.md)), and the published methods with their papers. The page is made by `make docs`.
 """
+RECONSTRUCTED = """Reconstructed methods
+
+The rules of these follow from the abstracts of their papers, with formulas of our own. A star marks them in tables, and
+they are not counted among the published methods."""
 
 
 def page() -> str:
@@ -27,8 +31,9 @@ def page() -> str:
     for role, kinds in KINDS.items():
         parts.append(f"### `method.{role}`: {ROLES[role]}")
         parts += [_kind(role, name, kind) for name, kind in kinds.items()]
-    parts.append("## Methods\n\nA star marks a rule that was reconstructed from its paper's abstract.")
-    parts += [_method(name, entry) for name, entry in REGISTRY.items()]
+    for title, rebuilt in (("Methods", False), (RECONSTRUCTED, True)):
+        parts.append(f"## {title}")
+        parts += [_method(name, entry) for name, entry in REGISTRY.items() if entry.reconstruction is rebuilt]
     return "\n\n".join(parts) + "\n"
 
 
@@ -50,7 +55,7 @@ def _method(name: str, entry: Entry) -> str:
     lines = [heading, f"{_text(entry.summary)}.", _text(entry.paper)]
     if entry.leaves_out:
         lines.append(f"Leaves out {_text(entry.leaves_out)}.")
-    return "\n\n".join(lines)
+    return "\n\n".join([*lines, *([_text(entry.notes)] if entry.notes else [])])
 
 
 def _said(text: str | None) -> str:

@@ -25,7 +25,7 @@ STUDY = 'preset = "mnist"\nseeds = [42]\n[[row]]\nmethod = "fedavg"\n'
         (["compare", "mnist", "--methods", "fedavg,oort"], "compare"),
         (["tune", "mnist", "--methods", "fedavg"], "tune"),
         (["study", "study.toml"], "study"),
-        (["compare-log", "run", "log.csv", "--out", "there"], "--out"),
+        (["paper", "compare-log", "run", "log.csv", "--out", "there"], "--out"),
     ],
 )
 def test_what_draws_names_the_extra_before_anything_is_run(words, wanted, tmp_path, monkeypatch):

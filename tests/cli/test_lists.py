@@ -7,7 +7,7 @@ import pytest
 
 from heteroselect.comparison.report.tables import ROLES
 from heteroselect.core.part import declared
-from heteroselect.methods import REGISTRY
+from heteroselect.methods import REGISTRY, counted
 from heteroselect.parts.kinds import KINDS
 
 
@@ -50,15 +50,17 @@ def test_settings_of_a_group_a_role_a_kind_and_a_name(call):
     assert "(brings weigh uniform)" in call("settings", "method.select.oort")[1]
 
 
-def test_the_methods_fit_a_hundred_columns_and_reconstructions_have_a_star(call):
+def test_the_methods_are_listed_by_what_they_are_about_and_reconstructions_apart(call):
     code, out, _ = call("methods")
     assert code == 0
-    assert max(map(len, out.splitlines())) <= 100
+    assert max(map(len, out.splitlines())) <= 80
+    blocks = [block.splitlines() for block in out.split("\n\n")]
+    listed = {line.split()[0]: block[0] for block in blocks for line in block[1:]}
+    assert list(listed) == list(REGISTRY)
     for name, entry in REGISTRY.items():
-        assert re.search(rf"(?m)^ ?{name}{re.escape('*') if entry.reconstruction else ''} .* {entry.year} *$", out), (
-            name
-        )
-    assert "* the rule is a reconstruction" in out
+        assert listed[name].startswith("reconstructed" if entry.reconstruction else f"{entry.family}: "), name
+        assert re.search(rf"(?m)^  {name} +{entry.year}  {re.escape(entry.summary)}$", out), name
+    assert blocks[-1] == [counted()]
 
 
 def test_one_method_with_its_paper_its_gaps_and_its_parts(call):
@@ -69,12 +71,13 @@ def test_one_method_with_its_paper_its_gaps_and_its_parts(call):
     assert re.search(r"select +oort\n", shown)  # with the defaults of its kind
     assert re.search(r"select +oort +explore=0.9 .*penalty=2.0", call("methods", "oort", "--all")[1])
     assert "the rule is a reconstruction" in call("methods", "fedcg")[1]
+    assert "starts slowly" in call("methods", "stc")[1], "the notes of its file"
     assert '"Robust and communication-efficient federated learning from non-i.i.d. data"' in call("methods", "stc")[1]
     shown = call("methods", "heteroselect-as-run")[1]
     assert "sets data.variant = authors" in shown
     assert re.search(r"lr +score\n", shown)
     assert re.search(r"solver +sgd +proximal=0.1\n", shown)
-    assert "needs      losses, scores, uploads" in shown
+    assert re.search(r"needs +losses, scores, uploads\n", shown)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +102,21 @@ def test_the_help_shows_arguments_once_and_defaults_as_they_are(call, words, tex
 
 def test_the_commands_are_listed_with_a_whole_line_each(call):
     out = call("--help")[1]
-    for name in ("run", "resume", "show", "compare", "report", "replay", "compare-log", "data", "flower"):
+    for name in ("run", "resume", "show", "compare", "report", "data", "paper", "flower"):
         assert re.search(rf"(?m)^  {name} +[A-Z].*[^.]\.$", out), name
     assert all(name in call("flower", "--help")[1] for name in ("simulate", "deploy", "resume", "keys", "app"))
+    assert all(name in call("paper", "--help")[1] for name in ("replay", "compare-log"))
     assert "No such command" in call("flower", "nope")[2]
+
+
+@pytest.mark.parametrize("name", ["replay", "compare-log"])
+def test_old_names_of_commands_are_answered_with_the_new_ones(call, name):
+    code, _, err = call(name, "log.json", "--json")
+    assert (code, err) == (2, f"heteroselect: {name} is now `heteroselect paper {name}`.\n")
+
+
+@pytest.mark.parametrize(("name", "hint"), [("ort", r"'ort' \(did you mean oort\?\);"), ("zzz", "'zzz'; ")])
+def test_an_unknown_method_is_answered_with_one_like_it(call, name, hint):
+    code, _, err = call("methods", name)
+    assert code == 2
+    assert re.search(f"there is no method {hint} ?`heteroselect methods` lists all", err)

@@ -40,7 +40,7 @@ def test_it_is_compared_with_a_log(call, here, old):
     lines = [{"round": t, "test_acc": 0.88, "losses_mean": 0.5, **parts} for t in (1, 2, 3)]
     log = {"config": {}, "fl_config": {}, "summary": {}, "rounds": lines}
     (here / "log.json").write_text(json.dumps(log))
-    code, out, err = call("compare-log", "old", "log.json", "--rounds", "2")
+    code, out, err = call("paper", "compare-log", "old", "log.json", "--rounds", "2")
     assert (code, err) in ((0, ""), (1, ""))
     assert "| test accuracy, mean |" in out
     assert "| mean loss of all clients | 2 | 0.459 | 0.500 |" in out

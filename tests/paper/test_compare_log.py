@@ -72,11 +72,11 @@ def test_rounds_that_one_side_lacks_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_writes_a_table_and_a_picture(tmp_path: Path) -> None:
-    words = ["compare-log", str(folder(tmp_path)), str(log(tmp_path)), "--out", str(tmp_path / "docs")]
+    words = ["paper", "compare-log", str(folder(tmp_path)), str(log(tmp_path)), "--out", str(tmp_path / "docs")]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 0, found.output
     text = (tmp_path / "docs" / "compare-log.md").read_text()
-    assert text.startswith("Made by `heteroselect compare-log run log.json`.")
+    assert text.startswith("Made by `heteroselect paper compare-log run log.json`.")
     assert "| staleness, mean | 5 | 0.680 | 0.700 | -0.020 | 0.05 |" in text
     assert (tmp_path / "docs" / "compare-log.svg").read_text().lstrip().startswith("<?xml")
     log(tmp_path, shift=0.2)

@@ -220,7 +220,7 @@ def test_a_file_that_is_not_toml(tmp_path):
 @pytest.mark.parametrize("where", ["source", "argument"])
 def test_an_unknown_method(where):
     source, method = ({"method": {"name": "magic"}}, None) if where == "source" else ("mnist", "magic")
-    with pytest.raises(HeteroSelectError, match=r"no method 'magic'; allowed are .*heteroselect, heteroselect-as-run"):
+    with pytest.raises(HeteroSelectError, match=r"no method 'magic'; `heteroselect methods` lists all"):
         loaded(source, method=method)
 
 

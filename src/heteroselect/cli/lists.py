@@ -69,16 +69,15 @@ def methods(
     ] = False,
 ) -> None:
     """List the methods, or show one: its paper and its parts."""
-    from heteroselect.methods import REGISTRY, get
-    from heteroselect.methods.entry import STAR
+    from heteroselect.methods import REGISTRY, counted, get
+    from heteroselect.methods.entry import listed
     from heteroselect.settings import own
 
     if name is None:
-        _print(tables.methods_table(REGISTRY))
-        typer.echo(STAR)
+        typer.echo(f"{listed(REGISTRY.values())}\n\n{counted()}")
         return
     method = own.method(name) if own.is_path(name) else get(name)
-    about = tables.entry_text(REGISTRY[name]) if name in REGISTRY else f"{method.name}: your own, from {name}"
+    about = REGISTRY[name].text() if name in REGISTRY else f"{method.name}: your own, from {name}"
     typer.echo(f"{about}\n\n{tables.parts_text(method, whole=whole)}")
 
 

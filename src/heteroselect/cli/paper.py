@@ -1,4 +1,4 @@
-"""heteroselect replay · compare-log: the logs of the paper's authors, recomputed and beside a run."""
+"""heteroselect paper replay · compare-log: the logs of the paper's authors, recomputed and beside a run."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from heteroselect.cli.commands import Command
 from heteroselect.cli.options import Folder, Logs, numbers
 from heteroselect.cli.terminal import out
 from heteroselect.errors import HeteroSelectError
@@ -13,7 +14,15 @@ from heteroselect.extras import require
 from heteroselect.files import write_whole
 from heteroselect.runs.folder import ROUNDS, as_user_error, whole_rounds
 
+app = typer.Typer(help="Recompute the authors' logs, or compare a run with one.", no_args_is_help=True)
 
+
+def moved(context: typer.Context) -> None:
+    """Answer a name of before with the new one."""
+    raise HeteroSelectError(f"{context.info_name} is now `heteroselect paper {context.info_name}`.")
+
+
+@app.command(cls=Command)
 def replay(
     logs: Logs, as_json: Annotated[bool, typer.Option("--json", help="Print the deviations as JSON.")] = False
 ) -> None:
@@ -34,6 +43,7 @@ def replay(
         raise typer.Exit(1)
 
 
+@app.command(cls=Command)
 def compare_log(
     folder: Folder,
     logs: Logs,
@@ -56,7 +66,7 @@ def compare_log(
     text = "\n".join(f"{name}\n\n{against.markdown(rows)}" for name, rows in compared.items())
     typer.echo(text)
     if out_dir is not None:
-        command = f"heteroselect compare-log {folder.name} {' '.join(path.name for path in logs)}"
+        command = f"heteroselect paper compare-log {folder.name} {' '.join(path.name for path in logs)}"
         command += f" --rounds {rounds}" if rounds else ""
         with as_user_error(out_dir):
             out_dir.mkdir(parents=True, exist_ok=True)

@@ -1,35 +1,59 @@
-"""The registry: each published system by name. A method file is its parts and its paper."""
+"""The registry: every method by name. A file in this folder is a method with its paper, found by being here.
 
-from collections.abc import Iterable
+Files in `reconstructed/` have rules that follow from an abstract, with formulas of our own: they are not counted among
+the published methods.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+from pkgutil import iter_modules
 
 from heteroselect.errors import HeteroSelectError, meant
-from heteroselect.methods.entry import STAR, Entry
+from heteroselect.methods.entry import FAMILIES, STAR, Entry
 from heteroselect.round.method import Method
 
-# in the order in which they are listed; a file has one ENTRY, or several ENTRIES
-_FILES = (
-    "heteroselect fedavg fedprox optrate flexcom adasample fedcg power_of_choice oort fedcs optimal_client_sampling "
-    "clustered_sampling divfl delta fedcor rbcs_f fairfedcs fedstas fedlecc longfed rl qsgd fedpaq stc dgc aji mem_sgd random_k wangni terngrad signsgd_majority ef21 drive fedluar opwa fedband scaffold "
-    "feddyn fedsol fednova fedadam fedyogi fedavgm fedacg fedbuff lean heteroselect2"
-)
+_RECONSTRUCTED = "reconstructed"
 
 
-def _entries(file: str) -> tuple[Entry, ...]:
-    module = import_module(f"{__name__}.{file}")
-    entries: tuple[Entry, ...] = getattr(module, "ENTRIES", ()) or (module.ENTRY,)
-    return entries
+def _found() -> Iterator[Entry]:
+    """The ENTRY of each file, or its several ENTRIES."""
+    here = Path(__file__).parent
+    for folder, package in ((here, __name__), (here / _RECONSTRUCTED, f"{__name__}.{_RECONSTRUCTED}")):
+        for file in iter_modules([str(folder)]):
+            if file.name in ("entry", _RECONSTRUCTED):
+                continue
+            module = import_module(f"{package}.{file.name}")
+            entries: tuple[Entry, ...] = getattr(module, "ENTRIES", ()) or (module.ENTRY,)
+            for entry in entries:
+                notes = cleandoc(module.__doc__ or "")
+                yield replace(entry, notes=notes, reconstruction=folder.name == _RECONSTRUCTED)
 
 
-REGISTRY: dict[str, Entry] = {entry.method.name: entry for file in _FILES.split() for entry in _entries(file)}
+def _place(entry: Entry) -> tuple[bool, int, int, str]:
+    return entry.reconstruction, list(FAMILIES).index(entry.family), entry.year, entry.method.name
+
+
+REGISTRY: dict[str, Entry] = {entry.method.name: entry for entry in sorted(_found(), key=_place)}
+"""By family and year; reconstructions last."""
+
+
+def counted() -> str:
+    """How many methods there are, as words for a sentence."""
+    entries = REGISTRY.values()
+    published, rebuilt = sum(one.published for one in entries), sum(one.reconstruction for one in entries)
+    own = len(entries) - published - rebuilt
+    return f"{published} published methods, {own} of our own and {rebuilt} reconstructed from abstracts"
 
 
 def get(name: str) -> Method:
-    """A method by name."""
+    """Return a method by name."""
     if name not in REGISTRY:
         raise HeteroSelectError(
-            f"method: no method {name!r}{meant(name, REGISTRY)}; allowed are {', '.join(REGISTRY)}, or your own as "
-            "FILE.py:NAME."
+            f"method: there is no method {name!r}{meant(name, REGISTRY)}; `heteroselect methods` lists all, and "
+            "your own is FILE.py:NAME."
         )
     return REGISTRY[name].method
 

@@ -1,20 +1,18 @@
-"""Gradient dropping: all coordinates above a threshold that a sample gives, with an error memory."""
+"""Gradient dropping sends all coordinates above a threshold that a sample gives, and keeps the rest in an error memory."""
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Equal
-from heteroselect.parts.allocate import UniformShare
-from heteroselect.parts.compress import ErrorMemory, Threshold
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, allocate, compress
 
 ENTRY = Entry(
     Method(
         "aji",
-        allocate=UniformShare(average=0.01),
-        error_feedback=ErrorMemory("static", static=1.0),
-        compress=Threshold(),
-        weigh=Equal(),
+        allocate=allocate.UniformShare(average=0.01),
+        error_feedback=compress.ErrorMemory("static", static=1.0),
+        compress=compress.Threshold(),
+        weigh=aggregate.Equal(),
     ),
-    summary="all coordinates above a threshold that a sample gives, with an error memory",
+    family="compression",
+    summary="coordinates above a threshold, error memory",
     paper='Aji, Heafield, "Sparse communication for distributed gradient descent", EMNLP 2017',
     leaves_out="one threshold per layer: it is one for the whole model",
 )

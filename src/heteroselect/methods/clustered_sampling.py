@@ -1,16 +1,15 @@
-"""Clustered sampling: one client from each of m groups of similar ones, without bias.
+"""Clustered sampling draws one client from each of m groups of similar ones, without bias.
 
-By similarity of the last updates, or by size (`method.select.by`).
+Clients are alike by their last updates, or by size (`method.select.by`).
 """
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import ByShare
-from heteroselect.parts.select import Clustered
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, select
 
 ENTRY = Entry(
-    Method("clustered-sampling", select=Clustered(), weigh=ByShare()),
-    summary="one client from each of m groups of similar ones, without bias",
+    Method("clustered-sampling", select=select.Clustered(), weigh=aggregate.ByShare()),
+    family="selection",
+    summary="one client from each group of similar ones",
     paper='Fraboni, Vidal, Kameni, Lorenzi, "Clustered sampling: Low-variance and improved representativity for clients selection in federated learning", ICML 2021',
     leaves_out="distances other than the angle between updates",
 )

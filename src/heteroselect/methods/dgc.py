@@ -1,25 +1,22 @@
-"""Deep gradient compression: one coordinate in a hundred, momentum corrected and masked, with a warm-up.
+"""Deep gradient compression sends one coordinate in a hundred, after a warm-up, and corrects and masks the momentum.
 
 A round takes the place of a step. The momentum of 0.9 is that of the memory alone: the local SGD has none.
 """
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Equal
-from heteroselect.parts.allocate import UniformShare
-from heteroselect.parts.compress import MomentumMemory, TopK
-from heteroselect.parts.train import SGD
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, allocate, compress, train
 
 ENTRY = Entry(
     Method(
         "dgc",
-        allocate=UniformShare(average=0.01, warmup="ramp", warmup_rounds=5),
-        solver=SGD(momentum=0.0),
-        error_feedback=MomentumMemory(),
-        compress=TopK(),
-        weigh=Equal(),
+        allocate=allocate.UniformShare(average=0.01, warmup="ramp", warmup_rounds=5),
+        solver=train.SGD(momentum=0.0),
+        error_feedback=compress.MomentumMemory(),
+        compress=compress.TopK(),
+        weigh=aggregate.Equal(),
     ),
-    summary="one coordinate in a hundred, momentum corrected and masked, with a warm-up",
+    family="compression",
+    summary="one coordinate in 100, momentum corrected",
     paper='Lin, Han, Mao, Wang, Dally, "Deep gradient compression: Reducing the communication bandwidth for distributed training", ICLR 2018',
     leaves_out="clipping by the number of workers, whole small tensors, and a share as low as 0.001: it is 0.01. A round "
     "takes the place of a step, so that momentum grows stale while a client is not selected",

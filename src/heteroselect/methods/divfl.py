@@ -1,16 +1,16 @@
-"""DivFL: the m clients whose updates best stand for those of everybody.
+"""DivFL selects the m clients whose updates best stand for those of all clients.
 
 Weights are data sizes, as in the authors' code. The cluster sizes of the paper's analysis are `method.weigh.kind=share`:
 they give nearly all weight to one client, because updates of many lie closest to the one that moved least.
 """
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.select import DivFL
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import select
 
 ENTRY = Entry(
-    Method("divfl", select=DivFL()),
-    summary="the m clients whose updates best stand for those of everybody",
+    Method("divfl", select=select.DivFL()),
+    family="selection",
+    summary="clients whose updates best stand for all others",
     paper='Balakrishnan, Li, Zhou, Himayat, Smith, Bilmes, "Diverse client selection for federated learning via submodular maximization", ICLR 2022',
     leaves_out="the first round in which all clients send a gradient: clients never selected come first",
 )

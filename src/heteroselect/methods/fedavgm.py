@@ -1,16 +1,15 @@
-"""FedAvgM: FedAvg with momentum at the server, and none at the clients.
+"""FedAvgM has momentum at the server and none at the clients, as its authors do.
 
-Both follow the authors: 0.9 at the server makes steps in one direction up to ten times as long, and a local momentum
-of 0.9 would do so once more.
+A momentum of 0.9 at the server makes steps in one direction up to ten times as long, and a local momentum of 0.9 would
+do so once more.
 """
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import ServerMomentum
-from heteroselect.parts.train import SGD
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, train
 
 ENTRY = Entry(
-    Method("fedavgm", solver=SGD(momentum=0.0), server_optimizer=ServerMomentum(0.9)),
-    summary="FedAvg with momentum at the server, and none at the clients",
+    Method("fedavgm", solver=train.SGD(momentum=0.0), server_optimizer=aggregate.ServerMomentum(0.9)),
+    family="optimisation",
+    summary="momentum at the server, none at the clients",
     paper='Hsu, Qi, Brown, "Measuring the effects of non-identical data distribution for federated visual classification", 2019',
 )

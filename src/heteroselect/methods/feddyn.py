@@ -1,13 +1,12 @@
-"""FedDyn: the objective of each client is bent so that all of them have the global optimum in common."""
+"""FedDyn bends the objective of each client so that all of them have the global optimum in common."""
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Equal
-from heteroselect.parts.train import FedDyn, SharedRate
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, train
 
 ENTRY = Entry(
-    Method("feddyn", lr=SharedRate(start=0.2), solver=FedDyn(), weigh=Equal()),
-    summary="the objective of each client is bent towards the global optimum",
+    Method("feddyn", lr=train.SharedRate(start=0.2), solver=train.FedDyn(), weigh=aggregate.Equal()),
+    family="optimisation",
+    summary="local objectives bent to the global optimum",
     paper='Acar, Zhao, Matas, Mattina, Whatmough, Saligrama, "Federated learning based on dynamic regularization", ICLR 2021',
     leaves_out="the division of α by K·p_k of the authors' code: it is one α for all",
 )

@@ -1,12 +1,9 @@
-"""FedPAQ: uniform clients, updates quantised without bias (QSGD), plain mean, no memory."""
-
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Equal
-from heteroselect.parts.compress import QSGD
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, compress
 
 ENTRY = Entry(
-    Method("fedpaq", compress=QSGD(levels=10), weigh=Equal()),
-    summary="uniform clients, updates quantised without bias",
+    Method("fedpaq", compress=compress.QSGD(levels=10), weigh=aggregate.Equal()),
+    family="compression",
+    summary="updates quantised without bias, plain mean",
     paper='Reisizadeh, Mokhtari, Hassani, Jadbabaie, Pedarsani, "FedPAQ: A communication-efficient federated learning method with periodic averaging and quantization", AISTATS 2020',
 )

@@ -1,11 +1,9 @@
-"""FedYogi: an adaptive step at the server whose second moment moves slowly."""
-
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Adaptive
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate
 
 ENTRY = Entry(
-    Method("fedyogi", server_optimizer=Adaptive("yogi", rate=0.03)),
-    summary="an adaptive step at the server whose second moment moves slowly",
+    Method("fedyogi", server_optimizer=aggregate.Adaptive("yogi", rate=0.03)),
+    family="optimisation",
+    summary="FedAdam with a slower second moment",
     paper='Reddi, Charles, Zaheer, Garrett, Rush, Konečný, Kumar, McMahan, "Adaptive federated optimization", ICLR 2021',
 )

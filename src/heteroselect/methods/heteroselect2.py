@@ -1,4 +1,4 @@
-"""HeteRo-Select 2: the paper's three questions, answered by parts that each rest on a statement that holds (our own).
+"""HeteRo-Select 2 answers the paper's three questions by parts that each rest on a statement that holds (our own).
 
 Who: a draw spread over what clients sent last, with chances as the speed of their devices (`balanced`). How much: as many
 bits as let everybody finish together (`deadline`), where the update has its energy, by a coder that is unbiased below one
@@ -11,28 +11,24 @@ Devices that are faster count more, because they are drawn more often, and so do
 with data, set `method.weigh.kind=share`, which takes both out again, at the price of more noise.
 """
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import ByVariance, ExponentialAverage, LookAhead
-from heteroselect.parts.allocate import Deadline
-from heteroselect.parts.compress import Ternary
-from heteroselect.parts.select import Balanced
-from heteroselect.parts.train import SGD, CosineRate, DeviceSteps
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, allocate, compress, select, train
 
 ENTRY = Entry(
     Method(
         "heteroselect2",
-        select=Balanced(speed=1.0, sketch=1024),
-        allocate=Deadline(average=0.2),
-        lr=CosineRate(start=0.2),
-        local_steps=DeviceSteps(),
-        solver=SGD(steps=23, momentum=0.0, decay=0.0005),
-        compress=Ternary(spread="energy"),
-        weigh=ByVariance(),
-        server_optimizer=LookAhead(0.8),
-        model_average=ExponentialAverage(),
+        select=select.Balanced(speed=1.0, sketch=1024),
+        allocate=allocate.Deadline(average=0.2),
+        lr=train.CosineRate(start=0.2),
+        local_steps=train.DeviceSteps(),
+        solver=train.SGD(steps=23, momentum=0.0, decay=0.0005),
+        compress=compress.Ternary(spread="energy"),
+        weigh=aggregate.ByVariance(),
+        server_optimizer=aggregate.LookAhead(0.8),
+        model_average=aggregate.ExponentialAverage(),
     ),
-    summary="a balanced draw of fast devices, bits by deadline, weights by variance and an averaged model (our own)",
+    family="own",
+    summary="balanced draw, bits by deadline, averaged model",
     paper="our own; after DRIVE (Vargaftik et al., NeurIPS 2021), FedACG (Kim et al., CVPR 2024) and the local pivotal method (Grafström et al., Biometrics 2012)",
     year=2026,
     # the network of the recipe, and a clock that reads payloads: the paper's counts 32 bits per value, which are not sent

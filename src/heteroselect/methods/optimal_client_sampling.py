@@ -1,17 +1,21 @@
-"""Optimal client sampling: a pool of clients trains, and those with long updates are likelier to send theirs.
+"""Optimal client sampling lets a pool of clients train, and those with long updates are likelier to send theirs.
 
 More clients work for each round than send; what is saved is the uplink. The paper's text lets all of them train
 (`method.select.pool=0`), its experiments a pool of 32.
 """
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import ByShare
-from heteroselect.parts.select import OptimalSampling, Pool
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, select
 
 ENTRY = Entry(
-    Method("optimal-client-sampling", select=Pool(), second_selection=OptimalSampling(), weigh=ByShare()),
-    summary="a pool of clients trains, and those with long updates are likelier to send theirs",
+    Method(
+        "optimal-client-sampling",
+        select=select.Pool(),
+        second_selection=select.OptimalSampling(),
+        weigh=aggregate.ByShare(),
+    ),
+    family="selection",
+    summary="a pool trains, long updates are likelier sent",
     paper='Chen, Horváth, Richtárik, "Optimal client sampling for federated learning", TMLR 2022',
     leaves_out="training of all clients (`method.select.pool` is 0), as in its experiments",
 )

@@ -1,13 +1,12 @@
-"""QSGD: uniform clients, each coordinate rounded at random to one of seven levels of its bucket's norm, or to zero."""
+"""QSGD rounds each coordinate at random to one of seven levels of its bucket's norm, or to zero, without bias."""
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Equal
-from heteroselect.parts.compress import QSGD
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, compress
 
 ENTRY = Entry(
-    Method("qsgd", compress=QSGD(levels=7), weigh=Equal()),
-    summary="each coordinate in four bits, rounded at random without bias",
+    Method("qsgd", compress=compress.QSGD(levels=7), weigh=aggregate.Equal()),
+    family="compression",
+    summary="four bits per coordinate, rounded at random",
     paper='Alistarh, Grubic, Li, Tomioka, Vojnović, "QSGD: Communication-efficient SGD via gradient quantization and encoding", NeurIPS 2017',
     leaves_out="the gradient of each single step: what a client sends is the update of all its steps in a round",
 )

@@ -1,20 +1,18 @@
-"""Random-κ with memory: a random fifth of the coordinates, and an error memory that keeps the rest."""
+"""Random-κ sends a random fifth of the coordinates, and an error memory keeps the rest."""
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Equal
-from heteroselect.parts.allocate import UniformShare
-from heteroselect.parts.compress import ErrorMemory, RandomK
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, allocate, compress
 
 ENTRY = Entry(
     Method(
         "random-k",
-        allocate=UniformShare(),
-        error_feedback=ErrorMemory("static", static=1.0),
-        compress=RandomK(),
-        weigh=Equal(),
+        allocate=allocate.UniformShare(),
+        error_feedback=compress.ErrorMemory("static", static=1.0),
+        compress=compress.RandomK(),
+        weigh=aggregate.Equal(),
     ),
-    summary="a random part of the coordinates, and an error memory that keeps the rest",
+    family="compression",
+    summary="random coordinates, error memory",
     paper='Stich, Cordonnier, Jaggi, "Sparsified SGD with memory", NeurIPS 2018',
     leaves_out="the average of the models of all rounds",
 )

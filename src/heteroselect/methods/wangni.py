@@ -1,13 +1,11 @@
-"""Gradient sparsification: coordinates are sent with chances that keep the variance low, without bias."""
+"""Gradient sparsification sends coordinates with chances that keep the variance low, without bias."""
 
-from heteroselect.methods.entry import Entry
-from heteroselect.parts.aggregate import Equal
-from heteroselect.parts.allocate import UniformShare
-from heteroselect.parts.compress import Wangni
-from heteroselect.round.method import Method
+from heteroselect.methods.entry import Entry, Method
+from heteroselect.parts import aggregate, allocate, compress
 
 ENTRY = Entry(
-    Method("wangni", allocate=UniformShare(), compress=Wangni(), weigh=Equal()),
-    summary="coordinates sent with chances that keep the variance low, without bias",
+    Method("wangni", allocate=allocate.UniformShare(), compress=compress.Wangni(), weigh=aggregate.Equal()),
+    family="compression",
+    summary="random coordinates, by chances of low variance",
     paper='Wangni, Wang, Liu, Zhang, "Gradient sparsification for communication-efficient distributed optimization", NeurIPS 2018',
 )

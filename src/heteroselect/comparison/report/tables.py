@@ -10,7 +10,6 @@ from rich.table import Table
 from heteroselect.core.measure import ACCURACY, Measure
 
 if TYPE_CHECKING:
-    from heteroselect.methods.entry import Entry
     from heteroselect.round.method import Method
     from heteroselect.settings import Config, PaperRow, Setting
 
@@ -173,25 +172,6 @@ def presets_table(presets: "Mapping[str, Config]") -> Table:
     return table
 
 
-def methods_table(entries: "Mapping[str, Entry]") -> Table:
-    """The methods, one line or two each."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    table.add_column("what it does", ratio=1)
-    table.add_column("year", no_wrap=True)
-    for name, entry in entries.items():
-        table.add_row(name + ("*" if entry.reconstruction else ""), entry.summary, str(entry.year))
-    return table
-
-
-def entry_text(entry: "Entry") -> str:
-    """What is known of a published method: what it does, its paper, and what is missing here."""
-    lines = [f"{entry.method.name}: {entry.summary}", entry.paper]
-    lines += [f"leaves out: {entry.leaves_out}"] if entry.leaves_out else []
-    lines += ["the rule is a reconstruction from the paper's abstract"] if entry.reconstruction else []
-    return "\n".join([*lines, *(f"sets {key} = {_shown(value)}" for key, value in entry.settings.items())])
-
-
 def parts_text(method: "Method", *, whole: bool = False) -> str:
     """Per role its kind, and of its settings those that are not the kind's own defaults (or the `whole` of them)."""
     from heteroselect.core.part import declared, kind_of
@@ -200,9 +180,9 @@ def parts_text(method: "Method", *, whole: bool = False) -> str:
     for role, part in method.parts():
         found = {name: (getattr(part, name), one.default) for name, one in declared(type(part)).items()}
         settings = [f"{name}={_shown(value)}" for name, (value, default) in found.items() if whole or value != default]
-        lines.append(f"  {role:10} {kind_of(part):24} {' '.join(settings)}".rstrip())
+        lines.append(f"  {role:16} {kind_of(part):24} {' '.join(settings)}".rstrip())
     needs = ", ".join(sorted(method.needs)) or "nothing of its clients but their updates"
-    return "\n".join([*lines, f"  needs      {needs}"])
+    return "\n".join([*lines, f"  {'needs':16} {needs}"])
 
 
 def settings_text(settings: "Iterable[Setting]") -> str:
