@@ -63,8 +63,11 @@ def test_names_of_ones_own_are_free():
 
 
 @pytest.mark.parametrize(("role", "kind"), [(role, kind) for role, kinds in KINDS.items() for kind in kinds])
-def test_every_shipped_kind_says_it_in_its_traits(role, kind):
+def test_every_shipped_kind_says_it_in_its_traits_and_when_to_use_it(role, kind):
     refuse_misspelt(KINDS[role][kind]())
+    advice = KINDS[role][kind].__doc__.rpartition("\n\n")[2]
+    assert "Use when " in advice
+    assert "Beware: " in advice
 
 
 @pytest.mark.parametrize("word", ["links", "uplods"])

@@ -16,9 +16,12 @@ from heteroselect.core.update import Values
 
 @dataclass(frozen=True)
 class Adaptive:
-    """m ← β₁m + (1 − β₁)Δ, w ← w + η·m/(√v + τ), where v follows Δ² as the rule says, from v₀ = τ².
+    """Scales every coordinate: m ← β₁m + (1 − β₁)Δ, w ← w + η·m/(√v + τ), where v follows Δ² as the rule says, from v₀
+    = τ².
 
     τ has to be of the scale of Δ: it says which coordinates are too small to be trusted with a full step.
+
+    Use when coordinates differ much in scale, as with sparse features. Beware: τ and the rate want tuning.
     """
 
     kind: ClassVar[str] = "adaptive"

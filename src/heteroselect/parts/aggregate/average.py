@@ -18,7 +18,10 @@ from heteroselect.core.update import Values
 
 @dataclass(frozen=True)
 class NoAverage:
-    """The model itself."""
+    """Shows the model itself.
+
+    Use when rounds are to be judged as they come. Beware: single rounds vary more than an average of them.
+    """
 
     kind: ClassVar[str] = "none"
 
@@ -31,13 +34,16 @@ class NoAverage:
 
 @dataclass(frozen=True)
 class ExponentialAverage:
-    """a ← k·a + (1 − k)·w with k = min(`keep`, s/(s + `ramp`)) after s earlier models: the first model is the average
-    of itself, so that nothing is biased towards a start, and the memory is 1/`ramp` of the rounds so far until it has
-    reached 1/(1 − `keep`) rounds. A model that still improves fast would lag behind under a long memory.
+    """Shows a running average: a ← k·a + (1 − k)·w with k = min(`keep`, s/(s + `ramp`)) after s earlier models: the
+    first model is the average of itself, so that nothing is biased towards a start, and the memory is 1/`ramp` of
+    the rounds so far until it has reached 1/(1 − `keep`) rounds. A model that still improves fast would lag behind
+    under a long memory.
 
     Before `keep` is reached this is polynomial-decay averaging with η = `ramp` − 1 (Shamir, Zhang, "Stochastic gradient
     descent for non-smooth optimization: convergence results and optimal averaging schemes", ICML 2013); a `ramp` of 1
     begins with the plain mean.
+
+    Use when single models vary from round to round. Beware: a long memory lags behind a model that still improves fast.
     """
 
     kind: ClassVar[str] = "exponential"
@@ -57,9 +63,12 @@ class ExponentialAverage:
 
 @dataclass(frozen=True)
 class TailAverage:
-    """The plain mean of the models of the last rounds of the horizon, and before these the model itself (suffix
+    """Shows the plain mean of the models of the last rounds of the horizon, and before these the model itself (suffix
     averaging: Rakhlin, Shamir, Sridharan, "Making gradient descent optimal for strongly convex stochastic
-    optimization", ICML 2012). One vector is kept, however long the tail."""
+    optimization", ICML 2012). One vector is kept, however long the tail.
+
+    Use when the horizon is known and the end counts. Beware: it changes nothing before the tail begins.
+    """
 
     kind: ClassVar[str] = "tail"
 

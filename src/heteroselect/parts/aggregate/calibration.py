@@ -12,7 +12,11 @@ from heteroselect.core.part import setting
 
 @dataclass(frozen=True)
 class Calibration:
-    """How many batches each of the first clients drawn runs through the new model."""
+    """Says how many batches each of the first clients drawn runs through the new model.
+
+    Use when the model has batch norm, whose statistics no update carries. Beware: it costs a pass over batches and
+    further traffic per round.
+    """
 
     kind: ClassVar[str] = "clients"
 

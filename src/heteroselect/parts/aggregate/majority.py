@@ -16,9 +16,11 @@ TIE = 1e-5  # of the largest coordinate; what is left of a tie is the rounding o
 
 @dataclass(frozen=True)
 class Majority:
-    """Every coordinate moves by `rate` the way that most clients want it to; where they tie it stays.
+    """Votes: every coordinate moves by `rate` the way that most clients want it to; where they tie it stays.
 
     The aggregate is the mean of signs, of whatever length: only its own signs are looked at.
+
+    Use when clients send signs (signSGD). Beware: a fixed step never settles; lower the rate towards the end.
     """
 
     kind: ClassVar[str] = "majority"

@@ -12,7 +12,10 @@ from heteroselect.core.update import Update, Values
 
 @dataclass(frozen=True)
 class Mean:
-    """Δ̄ = Σ a_k Δ̃_k (eq. 13), added in the order given. One hostile client is enough to move it anywhere."""
+    """Adds up Δ̄ = Σ a_k Δ̃_k (eq. 13), added in the order given. One hostile client is enough to move it anywhere.
+
+    Use when clients are honest. Beware: hostile clients need a robust aggregation.
+    """
 
     kind: ClassVar[str] = "mean"
 

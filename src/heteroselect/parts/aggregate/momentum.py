@@ -13,7 +13,10 @@ from heteroselect.core.update import Values
 
 @dataclass(frozen=True)
 class ServerSGD:
-    """w ← w + rate·Δ̄ (FedAvg at a rate of 1)."""
+    """Steps by w ← w + rate·Δ̄ (FedAvg at a rate of 1).
+
+    Use when nothing speaks for a momentum. Beware: rates other than 1 change FedAvg.
+    """
 
     kind: ClassVar[str] = "sgd"
 
@@ -25,7 +28,11 @@ class ServerSGD:
 
 @dataclass(frozen=True)
 class ServerMomentum:
-    """M ← β_s·M + Δ̄, w ← w + rate·M (eq. 14). In the steady state the gain is 1/(1 − β_s), two at the paper's 0.5."""
+    """Steps with a momentum: M ← β_s·M + Δ̄, w ← w + rate·M (eq. 14). In the steady state the gain is 1/(1 − β_s), two
+    at the paper's 0.5.
+
+    Use when aggregates of rounds are noisy. Beware: a gain of 1/(1 − β_s) may overshoot; lower the rate with it.
+    """
 
     kind: ClassVar[str] = "momentum"
 
@@ -39,13 +46,16 @@ class ServerMomentum:
 
 @dataclass(frozen=True)
 class LookAhead:
-    """Server momentum whose clients start where it is about to carry the model: from w + λM instead of w (FedACG: Kim,
-    Kim, Han, "Communication-efficient federated learning with accelerated client gradient", CVPR 2024; the look-ahead
-    is Nesterov's). Their penalty on leaving the starting point is the solver's proximal term.
+    """Steps with a momentum whose clients start where it is about to carry the model: from w + λM instead of w (FedACG:
+    Kim, Kim, Han, "Communication-efficient federated learning with accelerated client gradient", CVPR 2024; the
+    look-ahead is Nesterov's). Their penalty on leaving the starting point is the solver's proximal term.
 
     M ← λM + Δ̄, w ← w + rate·M. The model here is the point that is sent out, z = w + rate·λM, which moves by
     rate·(Δ̄ + λM) with the new M: nothing else has to be sent. Evaluated is w = z − rate·λM, as in the paper,
     or with `show` "ahead" z.
+
+    Use when a high server momentum is wanted with few clients per round. Beware: noise of an upload stays in the
+    momentum for several rounds.
     """
 
     kind: ClassVar[str] = "look-ahead"
@@ -74,9 +84,12 @@ class LookAhead:
 
 @dataclass(frozen=True)
 class Running:
-    """The server of EF21: ḡ ← ḡ + aggregate is the sum of what all clients last sent, the absent included, and the
-    model moves by `rate`·ḡ (Richtárik, Sokolov, Fatkhullin, NeurIPS 2021). A part of ḡ is old: a rate of 1 overshoots
-    where few of many clients take part."""
+    """Holds the server's half of EF21: ḡ ← ḡ + aggregate is the sum of what all clients last sent, the absent included,
+    and the model moves by `rate`·ḡ (Richtárik, Sokolov, Fatkhullin, NeurIPS 2021). A part of ḡ is old: a rate of 1
+    overshoots where few of many clients take part.
+
+    Use when the error feedback is `ef21`. Beware: it is refused with any other.
+    """
 
     kind: ClassVar[str] = "running"
     traits = Traits(

@@ -21,7 +21,11 @@ from heteroselect.parts.train.reach import reach
 
 @dataclass(frozen=True)
 class FedNova:
-    """Data sizes, each update divided by how far its client's steps reach. The weights need not add up to 1."""
+    """Weighs by data sizes, each update divided by how far its client's steps reach. The weights need not add up to 1.
+
+    Use when clients take unequal numbers of steps. Beware: a proximal pull or another solver changes how far steps
+    reach.
+    """
 
     kind: ClassVar[str] = "fednova"
     traits = Traits(brings={"local_steps": {"kind": "device"}})

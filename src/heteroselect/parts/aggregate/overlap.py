@@ -19,10 +19,14 @@ from heteroselect.parts.aggregate.mean import Mean
 
 @dataclass(frozen=True)
 class Overlap:
-    """Σ a_k·Δ̃_k, each coordinate divided by max(c, `least`), c being the part of all weight whose clients sent it.
+    """Adds up Σ a_k·Δ̃_k, each coordinate divided by max(c, `least`), c being the part of all weight whose clients sent
+    it.
 
     With `least` = 1 it is the mean; with 0 a coordinate that a single client sent counts in full. In between, what
     nearly nobody sent is still held back.
+
+    Use when sparse updates overlap little. Beware: a coordinate of one client then counts for all; it is reconstructed
+    from an abstract.
     """
 
     kind: ClassVar[str] = "opwa"

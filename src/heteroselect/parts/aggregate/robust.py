@@ -27,8 +27,12 @@ BLOCK = 1 << 15  # coordinates looked at together: ten clients of any size take 
 
 @dataclass(frozen=True)
 class Median:
-    """Each coordinate's median over the clients (Yin et al., "Byzantine-robust distributed learning: Towards optimal
-    statistical rates", ICML 2018). All clients count the same. Withstands less than half of them."""
+    """Takes each coordinate's median over the clients (Yin et al., "Byzantine-robust distributed learning: Towards
+    optimal statistical rates", ICML 2018). All clients count the same. Withstands less than half of them.
+
+    Use when less than half of the clients may be hostile. Beware: with skewed data the median drops what few clients
+    know.
+    """
 
     kind: ClassVar[str] = "median"
 
@@ -38,8 +42,12 @@ class Median:
 
 @dataclass(frozen=True)
 class TrimmedMean:
-    """Each coordinate's mean without its lowest and its highest values (Yin et al., ICML 2018). All clients count the
-    same. ⌈trim·m⌉ of m values are cut at each end, as long as one is left; it withstands that many clients."""
+    """Takes each coordinate's mean without its lowest and its highest values (Yin et al., ICML 2018). All clients count
+    the same. ⌈trim·m⌉ of m values are cut at each end, as long as one is left; it withstands that many clients.
+
+    Use when a known share of clients may be hostile. Beware: honest extremes are cut as well, and a larger hostile
+    share is not withstood.
+    """
 
     kind: ClassVar[str] = "trimmed-mean"
 
@@ -51,11 +59,14 @@ class TrimmedMean:
 
 @dataclass(frozen=True)
 class GeometricMedian:
-    """The point with the least weighted sum of distances to the updates, Σ a_k‖v − Δ_k‖ (RFA: Pillutla, Kakade,
+    """Finds the point with the least weighted sum of distances to the updates, Σ a_k‖v − Δ_k‖ (RFA: Pillutla, Kakade,
     Harchaoui, "Robust aggregation for federated learning", IEEE TSP 2022), by the smoothed Weiszfeld algorithm from the
     mean on. Withstands clients with less than half of the weight. Their secure aggregation is left out.
 
     Every iterate is a mean with other weights, so it is found from the distances between the updates alone.
+
+    Use when hostile clients have less than half of the weight. Beware: it pulls towards the majority where data are
+    skewed.
     """
 
     kind: ClassVar[str] = "geometric-median"
@@ -79,10 +90,14 @@ class GeometricMedian:
 
 @dataclass(frozen=True)
 class MultiKrum:
-    """The weighted mean of the m − f updates that have the shortest squared distances to their m − f − 2 nearest
+    """Takes the weighted mean of the m − f updates that have the shortest squared distances to their m − f − 2 nearest
     (Blanchard, El Mhamdi, Guerraoui, Stainer, "Machine learning with adversaries: Byzantine tolerant gradient descent",
     NeurIPS 2017), f = ⌈hostile·m⌉ but so few that 2f + 2 < m, which their proof needs. The weights of those taken keep
-    their ratios and take over what the others had."""
+    their ratios and take over what the others had.
+
+    Use when hostile updates lie far from the honest ones. Beware: honest clients with rare data lie far off, too, and
+    small cohorts allow for few hostile clients.
+    """
 
     kind: ClassVar[str] = "multi-krum"
 

@@ -22,6 +22,8 @@ class Screen:
     Honest updates differ in length too (a density of 1 beside one of 0.005), so the default is wide: it is there
     for the broken sender, whose numbers are off by orders of magnitude. What no model could take is always refused.
     Whoever wants to stay below the bound can: the robust aggregations are for that.
+
+    Use when some senders may be broken. Beware: it is no defence against clients that mean harm and know the bound.
     """
 
     kind: ClassVar[str] = "norm"

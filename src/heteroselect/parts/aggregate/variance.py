@@ -16,12 +16,15 @@ from heteroselect.core.traits import Traits
 
 @dataclass(frozen=True)
 class ByVariance:
-    """a_k ∝ 1/(s + V_k): V_k is the compressor's variance at the density that client k was given, s how much clients
-    differ from each other, both relative to the squared length of an update.
+    """Weighs by a_k ∝ 1/(s + V_k): V_k is the compressor's variance at the density that client k was given, s how much
+    clients differ from each other, both relative to the squared length of an update.
 
     Of all weights with sum 1 these have the least variance, Σ a_k²(s + V_k), where clients are drawn alike. They are
     fixed before anything is sent, so that the aggregate is unbiased where links have nothing to do with data;
     where they have, it leans to the data behind fast links, less so the larger s is.
+
+    Use when unbiased compressors run at unequal densities. Beware: where fast links go with certain data, the model
+    leans to these.
     """
 
     kind: ClassVar[str] = "variance"

@@ -18,7 +18,11 @@ from heteroselect.core.traits import traits_of
 
 @dataclass(frozen=True)
 class WaitForAll:
-    """A round: the server steps once the cohort has answered, so that nothing is stale."""
+    """Waits for a round: the server steps once the cohort has answered, so that nothing is stale.
+
+    Use when updates are to be of one model, as most methods take for granted. Beware: a round is as long as its slowest
+    client.
+    """
 
     kind: ClassVar[str] = "all"
     size: ClassVar[int] = 0
@@ -31,14 +35,18 @@ class WaitForAll:
 
 @dataclass(frozen=True)
 class Buffer:
-    """The server steps after every `size` answers: w ← w + Σ a_k·s(τ_k)·Δ_k with s(τ) = (1 + τ)^−`exponent`, τ_k being
-    the steps that the model has made since client k got it (FedBuff: Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek,
-    Huba, "Federated learning with buffered asynchronous aggregation", AISTATS 2022). Whoever is done is followed at
-    once by another client. The weights are not made to sum to 1 again, so that a step of stale answers is a short one.
+    """Does not wait: the server steps after every `size` answers: w ← w + Σ a_k·s(τ_k)·Δ_k with s(τ) = (1 +
+    τ)^−`exponent`, τ_k being the steps that the model has made since client k got it (FedBuff: Nguyen, Malik, Zhan,
+    Yousefpour, Rabbat, Malek, Huba, "Federated learning with buffered asynchronous aggregation", AISTATS 2022).
+    Whoever is done is followed at once by another client. The weights are not made to sum to 1 again, so that a step
+    of stale answers is a short one.
 
     With `mixes` "models" it is what an answer leads to that is taken in, w ← w + Σ a_k·s(τ_k)·(w_k + Δ_k − w) with the
     model w_k of its start, which pulls back what has happened since then (FedAsync: Xie, Koyejo, Gupta, "Asynchronous
     federated optimization", 2019, where `size` is 1 and the mixing rate α is that of the server).
+
+    Use when devices and links differ so much that rounds wait long. Beware: fast clients are heard more often, and
+    parts that plan for a whole cohort are refused.
     """
 
     kind: ClassVar[str] = "buffer"

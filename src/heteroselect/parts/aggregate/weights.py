@@ -18,7 +18,10 @@ from heteroselect.core.traits import Traits, traits_of
 
 @dataclass(frozen=True)
 class ByData:
-    """n_k/Σn over those whose updates arrived (FedAvg: McMahan et al., AISTATS 2017)."""
+    """Weighs by n_k/Σn over those whose updates arrived (FedAvg: McMahan et al., AISTATS 2017).
+
+    Use when examples are to count the same. Beware: clients with much data dominate.
+    """
 
     kind: ClassVar[str] = "data"
 
@@ -28,7 +31,11 @@ class ByData:
 
 @dataclass(frozen=True)
 class Equal:
-    """The same for each; the ablation of eq. 13."""
+    """Weighs every client the same; the ablation of eq. 13.
+
+    Use when clients are to count the same, or a correction of drift needs it. Beware: small clients count as much as
+    large ones.
+    """
 
     kind: ClassVar[str] = "uniform"
 
@@ -38,7 +45,11 @@ class Equal:
 
 @dataclass(frozen=True)
 class ByScore:
-    """S_k/ΣS   (eq. 13)"""
+    """Weighs by S_k/ΣS (eq. 13).
+
+    Use when the paper's runs are to be reproduced. Beware: a score that also selects counts twice, and a client with
+    score 0 counts for nothing.
+    """
 
     kind: ClassVar[str] = "score"
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
@@ -54,8 +65,12 @@ class ByScore:
 
 @dataclass(frozen=True)
 class Inverse:
-    """In proportion to one over the inclusion weight, so that the preference of the selection is undone (normalised, so
-    with a small bias left)."""
+    """Weighs in proportion to one over the inclusion weight, so that the preference of the selection is undone
+    (normalised, so with a small bias left).
+
+    Use when the selection prefers some clients and the model should not. Beware: rarely drawn clients get large
+    weights, which is noise.
+    """
 
     kind: ClassVar[str] = "inverse"
 
@@ -65,7 +80,10 @@ class Inverse:
 
 @dataclass(frozen=True)
 class OneOfAll:
-    """1/K each: as one of all clients, and not of those present (EF21, whose server sums over all)."""
+    """Weighs 1/K each: as one of all clients, and not of those present (EF21, whose server sums over all).
+
+    Use when the error feedback is `ef21`. Beware: it is refused with any other.
+    """
 
     kind: ClassVar[str] = "everybody"
     traits = Traits(
@@ -79,7 +97,11 @@ class OneOfAll:
 
 @dataclass(frozen=True)
 class ByShare:
-    """What the selection says that each client stands for; the sum is the selection's too."""
+    """Weighs by what the selection says that each client stands for; the sum is the selection's too.
+
+    Use when the selection says so, and the aggregate is to be unbiased. Beware: weights need not add up to 1, so that
+    steps vary in length.
+    """
 
     kind: ClassVar[str] = "share"
     traits = Traits(by_cohort=True)

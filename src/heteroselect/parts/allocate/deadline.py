@@ -24,9 +24,13 @@ UNBIASED: Brings = {"compress": {"kind": "drive"}, "weigh": {"kind": "uniform"}}
 
 @dataclass(frozen=True)
 class Deadline:
-    """θ_k = clip((T − τ_k)/u_k, θ_min, 1): τ_k are the seconds of training, u_k those of a whole update. Where the
-    slowest device alone decides about T, the highest densities are lowered to one level that meets `average`: of all
-    plans of as many seconds and as many bytes this has the least variance."""
+    """Lets everybody finish together: θ_k = clip((T − τ_k)/u_k, θ_min, 1): τ_k are the seconds of training, u_k those
+    of a whole update. Where the slowest device alone decides about T, the highest densities are lowered to one level
+    that meets `average`: of all plans of as many seconds and as many bytes this has the least variance.
+
+    Use when the compressor is unbiased and seconds count. Beware: with biased compressors unequal densities are unequal
+    shrinkage.
+    """
 
     kind: ClassVar[str] = "deadline"
     traits = Traits(

@@ -28,7 +28,11 @@ class Allocation:
 
 @dataclass(frozen=True)
 class All:
-    """Everything is sent."""
+    """Lets every client send everything.
+
+    Use when nothing is compressed, or the compressor has no density. Beware: sparse compressors need another
+    allocation.
+    """
 
     kind: ClassVar[str] = "all"
 
@@ -80,8 +84,12 @@ def _plain(name: str, default: Any) -> Any:
 
 @dataclass(frozen=True)
 class UniformShare(Share):
-    """θ_t for everybody. By default a constant one without warm-up and ceiling; with the other allocators' schedule it
-    is the paper's ablation of eq. 8."""
+    """Gives θ_t to everybody. By default a constant one without warm-up and ceiling; with the other allocators'
+    schedule it is the paper's ablation of eq. 8.
+
+    Use when one density is to hold for all, as in most papers on compression. Beware: clients with slow links are
+    waited for.
+    """
 
     kind: ClassVar[str] = "uniform"
 
@@ -96,7 +104,11 @@ class UniformShare(Share):
 
 @dataclass(frozen=True)
 class ScoreShare(Share):
-    """θ_k = clip(min(S_k/S̄·θ_t, cap_k), θ_min, 1)   (eq. 8)"""
+    """Gives θ_k = clip(min(S_k/S̄·θ_t, cap_k), θ_min, 1)   (eq. 8)
+
+    Use when informative clients are to send more, as in the paper. Beware: with biased compressors unequal densities
+    shrink clients unequally.
+    """
 
     kind: ClassVar[str] = "score"
     traits = replace(Share.traits, needs={"scores"}, brings={**SPARSE, "score": {"kind": "informativeness"}})
@@ -107,7 +119,11 @@ class ScoreShare(Share):
 
 @dataclass(frozen=True)
 class Waterfill(ScoreShare):
-    """In proportion to the scores, and exactly M·θ_t in all wherever the ceilings allow."""
+    """Shares in proportion to the scores, and gives out exactly M·θ_t in all wherever the ceilings allow.
+
+    Use when a byte budget is to be used up although links have ceilings. Beware: a ceiling on many clients makes a few
+    send nearly everything.
+    """
 
     kind: ClassVar[str] = "waterfill"
 

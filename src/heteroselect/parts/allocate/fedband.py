@@ -22,9 +22,14 @@ from heteroselect.parts.allocate.waterfill import waterfill
 
 @dataclass(frozen=True)
 class FedBand:
-    """A deviation is the distance of a client's last upload from the mean of the cohort's; a client without one counts
-    as an average one. The lowest part of the cohort defers: it sends `minimum` and keeps the rest in its memory. The
-    others share what is left of the budget in proportion to their deviations."""
+    """Gives more to clients that deviate, and defers the others. A deviation is the distance of a client's last upload
+    from the mean of the cohort's; a client without one counts as an average one. The lowest part of the cohort
+    defers: it sends `minimum` and keeps the rest in its memory. The others share what is left of the budget in
+    proportion to their deviations.
+
+    Use when some clients have little new to say in a round. Beware: it is reconstructed from an abstract, and needs a
+    memory for what is deferred.
+    """
 
     kind: ClassVar[str] = "fedband"
     traits = Traits(needs={"uploads"}, brings=SPARSE, carries=("average", "minimum"), by_cohort=True)

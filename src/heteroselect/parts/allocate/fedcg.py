@@ -27,8 +27,12 @@ from heteroselect.parts.allocate.density import SPARSE, Allocation
 
 @dataclass(frozen=True)
 class FedCG:
-    """Step B for the cohort: the mean of the densities is `average`, and slow links are spared at the expense of fast
-    ones."""
+    """Solves step B for the cohort: the mean of the densities is `average`, and slow links are spared at the expense of
+    fast ones.
+
+    Use when links differ much and rounds are to be short. Beware: it is reconstructed from an abstract, and slow
+    clients send little.
+    """
 
     kind: ClassVar[str] = "fedcg"
     traits = Traits(

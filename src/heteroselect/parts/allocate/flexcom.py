@@ -23,7 +23,11 @@ from heteroselect.parts.allocate.waterfill import waterfill
 
 @dataclass(frozen=True)
 class FlexCom:
-    """Each client's density by its data, the length of its last update and its link."""
+    """Sets each client's density by its data, the length of its last update and its link.
+
+    Use when data, updates and links of clients all differ. Beware: the formulas are reconstructed from the paper's
+    abstract.
+    """
 
     kind: ClassVar[str] = "flexcom"
     traits = Traits(

@@ -23,11 +23,15 @@ from heteroselect.parts.allocate.density import SPARSE, Allocation
 
 @dataclass(frozen=True)
 class OptRate:
-    """J_t = A_t·e^{−cθ}, A_t the squared length of an update, is about what keeping the θ largest of normal
-    coordinates loses for c = 5. Equal gain everywhere then means θ_t = level + ln(a_t·A_t)/c, within bounds.
+    """Spreads a budget of bytes over the rounds. J_t = A_t·e^{−cθ}, A_t the squared length of an update, is about what
+    keeping the θ largest of normal coordinates loses for c = 5. Equal gain everywhere then means θ_t = level +
+    ln(a_t·A_t)/c, within bounds.
 
     A_t is not known ahead. Past lengths are continued as an exponential, and what is left of the budget T·average is
     planned anew each round. Its state: of each round so far the mean length of an update (`norms`) and θ_t (`thetas`).
+
+    Use when a whole run has one budget of bytes. Beware: future lengths are extrapolated, and the rule is reconstructed
+    from an abstract.
     """
 
     kind: ClassVar[str] = "optrate"

@@ -25,7 +25,11 @@ from heteroselect.parts.allocate.density import Allocation
 
 @dataclass(frozen=True)
 class Price:
-    """Densities for the two prices. Only their ratio to a client's variance matters: with λ = μ = 0 all is sent."""
+    """Finds the densities that are best for the two prices. Only their ratio to a client's variance matters: with λ = μ
+    = 0 all is sent.
+
+    Use when a second and a megabyte have known prices. Beware: the right prices are not known; try several.
+    """
 
     kind: ClassVar[str] = "price"
     traits = Traits(needs={"links"}, brings=UNBIASED, by_cohort=True)

@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curvature:
-    """The paper's compressor. The defaults are its text; each other choice is one setting away.
+    """Keeps the coordinates with the largest product of magnitude and curvature: the paper's compressor. The defaults
+    are its text; each other choice is one setting away.
 
     What it keeps at a client is its last mask: the kept fraction of each layer.
+
+    Use when the paper's runs are to be reproduced. Beware: it takes further passes over a batch, and layers that can be
+    differentiated twice.
     """
 
     kind: ClassVar[str] = "curvature"

@@ -31,7 +31,10 @@ _CODERS: dict[str, Any] = {"drive": Drive(), "ternary": Ternary(), "stc": STC(ro
 
 @dataclass(frozen=True)
 class WholeModel:
-    """Everybody fetches the whole model whenever it takes part."""
+    """Lets everybody fetch the whole model whenever it takes part.
+
+    Use when downloads are cheap beside uploads. Beware: downloads are most of the bytes once uploads are compressed.
+    """
 
     kind: ClassVar[str] = "model"
 
@@ -49,13 +52,16 @@ class WholeModel:
 
 @dataclass(frozen=True)
 class CodedSteps:
-    """Clients fetch the coded steps since the model that they have, or the whole model where that is smaller. The
+    """Lets clients fetch the coded steps since the model that they have, or the whole model where that is smaller. The
     initial model follows from the seed and costs nothing.
 
     An unbiased coder (drive, ternary) needs no memory. With a biased one (stc, topk) the server remembers what was
     lost, e, and codes step + e. Either way what a coder does to a step is done to everybody's model: there is no mean
     over clients to take its noise away, as on the way up. The server keeps payloads of less than one model in all:
     beyond that nobody would fetch them.
+
+    Use when downloads cost as much as uploads. Beware: too few bits cost accuracy: what a coder does to a step is done
+    to everybody's model.
     """
 
     kind: ClassVar[str] = "steps"

@@ -24,15 +24,18 @@ from heteroselect.parts.compress.topk import kept_count
 
 @dataclass(frozen=True)
 class Drive:
-    """The vector is rotated at random in blocks of 2^`exponent`, y = Rx, and of each block a share θ of the signs is
-    sent, with one scale ‖x‖²/‖y_sent‖₁: then ⟨x, x̂⟩ = ‖x‖² whatever the rotation, and x̂ is unbiased over
-    rotations (exactly for a uniform one, nearly for the Hadamard transform).
+    """Sends one bit per coordinate without bias. The vector is rotated at random in blocks of 2^`exponent`, y = Rx, and
+    of each block a share θ of the signs is sent, with one scale ‖x‖²/‖y_sent‖₁: then ⟨x, x̂⟩ = ‖x‖² whatever the
+    rotation, and x̂ is unbiased over rotations (exactly for a uniform one, nearly for the Hadamard transform).
 
     A tail of fewer than 16 coordinates is sent as it is: blocks of 2, 4 and 8 have so few rotations that the mean over
     them is off by up to a half.
 
     After the rotation no coordinate is better than another, so nobody has to be told which are sent: the first of
     each block are, and there are no position bytes. The expected squared error is (π/(2θ) − 1)‖x‖².
+
+    Use when one bit or less per coordinate is to be unbiased without a memory. Beware: at low densities the variance
+    grows as 1/θ.
     """
 
     kind: ClassVar[str] = "drive"

@@ -12,7 +12,10 @@ from heteroselect.parts.compress.scene import CompressContext
 
 @dataclass(frozen=True)
 class Everything:
-    """Every coordinate as it is. An allocation of less than everything needs another compressor."""
+    """Sends every coordinate as it is. An allocation of less than everything needs another compressor.
+
+    Use when bytes do not matter, or as the control of compressors. Beware: uploads are as large as the model.
+    """
 
     kind: ClassVar[str] = "none"
     traits = Traits(unbiased=True, uses_density=False, takes_memory=True)

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Luar:
-    """Everything but the tensors that the server named. Only parameters of two or more dimensions are ever named, and
-    never all of them. A client that kept what it did not send would send it on top of what was recycled.
+    """Sends everything but the tensors that the server named. Only parameters of two or more dimensions are ever named,
+    and never all of them. A client that kept what it did not send would send it on top of what was recycled.
 
     Its state at the server: the last aggregate (`update`), the `scores` ‖u‖/‖w‖ of all tensors as of the round in which
     each was sent last, the tensors `recycled` next, and the `share` of an update that is sent then.
+
+    Use when some layers hardly move and their last step can be used again. Beware: it saves whole tensors only, and
+    goes without an error memory.
     """
 
     kind: ClassVar[str] = "fedluar"

@@ -18,7 +18,11 @@ from heteroselect.core.update import Update, Values, finite
 
 @dataclass(frozen=True)
 class NoMemory:
-    """What was not sent is gone. Unbiased compressors need no more, and clients stay stateless."""
+    """Keeps nothing: what was not sent is gone. Unbiased compressors need no more, and clients stay stateless.
+
+    Use when the compressor is unbiased, or clients take part once. Beware: a sparse biased compressor loses most of
+    what is learnt.
+    """
 
     kind: ClassVar[str] = "none"
 
@@ -34,9 +38,13 @@ class NoMemory:
 
 @dataclass(frozen=True)
 class ErrorMemory:
-    """v = Δ + e goes into the compressor, e ← β(t)·(v − sent) stays (eq. 9; Stich et al., NeurIPS 2018).
+    """Adds what was not sent to the next update: v = Δ + e goes into the compressor, e ← β(t)·(v − sent) stays (eq. 9;
+    Stich et al., NeurIPS 2018).
 
     With β = 1 nothing is ever lost; with β < 1 an unsent coordinate keeps β^j of itself after j participations.
+
+    Use when the compressor is biased and clients come back. Beware: old residuals of rare participants are stale; β < 1
+    lets them fade.
     """
 
     kind: ClassVar[str] = "error"
@@ -77,11 +85,14 @@ class ErrorMemory:
 
 @dataclass(frozen=True)
 class EF21:
-    """Both sides hold the same estimate g of the client's update; it sends C(Δ − g), and both add that (Richtárik,
-    Sokolov, Fatkhullin, NeurIPS 2021).
+    """Sends changes to an estimate: both sides hold the same estimate g of the client's update; it sends C(Δ − g), and
+    both add that (Richtárik, Sokolov, Fatkhullin, NeurIPS 2021).
 
     There is no residual and no decay. The server sums over all clients, the estimates of absent ones included: it
     needs a server that holds the running sum (kind running) and weights of 1/K (kind everybody).
+
+    Use when the compressor is biased and most clients take part. Beware: with few of many clients per round most
+    estimates are old.
     """
 
     kind: ClassVar[str] = "ef21"
@@ -111,10 +122,12 @@ class EF21:
 
 @dataclass(frozen=True)
 class MomentumMemory:
-    """Deep gradient compression's pair (Lin et al., ICLR 2018): u ← m·u + Δ, v ← v + u; what was sent is cleared in
-    both, so that a stale momentum does not push a coordinate twice.
+    """Keeps deep gradient compression's pair (Lin et al., ICLR 2018): u ← m·u + Δ, v ← v + u; what was sent is cleared
+    in both, so that a stale momentum does not push a coordinate twice.
 
     The momentum lives here, so the server should have none. `momentum` = 0 is the plain error memory with β = 1.
+
+    Use when updates are very sparse. Beware: a server momentum on top counts the momentum twice.
     """
 
     kind: ClassVar[str] = "momentum"

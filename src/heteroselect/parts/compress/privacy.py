@@ -18,7 +18,10 @@ _ROUNDING = 1 - 2.0**-20  # float32 rounds each coordinate by less than 2⁻²�
 
 @dataclass(frozen=True)
 class NoPrivacy:
-    """The update as it is, and what the client reports with it."""
+    """Leaves the update as it is, and what the client reports with it.
+
+    Use when updates may be seen by the server. Beware: it promises nothing.
+    """
 
     kind: ClassVar[str] = "none"
 
@@ -28,12 +31,15 @@ class NoPrivacy:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Δ·min(1, C/‖Δ‖) + N(0, (σC)²) in every coordinate, and no report: the update of a user, clipped and with noise of
-    the client's own (McMahan, Ramage, Talwar, Zhang, "Learning differentially private recurrent language models",
-    ICLR 2018, whose noise is the server's).
+    """Clips and adds noise: Δ·min(1, C/‖Δ‖) + N(0, (σC)²) in every coordinate, and no report: the update of a user,
+    clipped and with noise of the client's own (McMahan, Ramage, Talwar, Zhang, "Learning differentially private
+    recurrent language models", ICLR 2018, whose noise is the server's).
 
     What a coder makes of it afterwards is as private as the noisy update itself. All that decides a round must be blind
     to data: who is drawn, how much each may send, and how much each counts. `heteroselect privacy` says what it gives.
+
+    Use when users need a bound on what their updates reveal. Beware: a small cohort needs noise that drowns the update;
+    many kinds are refused with it.
     """
 
     kind: ClassVar[str] = "gaussian"

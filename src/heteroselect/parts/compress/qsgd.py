@@ -16,11 +16,13 @@ from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
 @dataclass(frozen=True)
 class QSGD:
-    """v_i becomes ‖v‖·sign(v_i)·ξ/s, where ξ is one of the two whole numbers next to s|v_i|/‖v‖, at random and
-    without bias (Alistarh et al., NeurIPS 2017).
+    """Rounds at random: v_i becomes ‖v‖·sign(v_i)·ξ/s, where ξ is one of the two whole numbers next to s|v_i|/‖v‖, at
+    random and without bias (Alistarh et al., NeurIPS 2017).
 
     s is `levels`, and ‖v‖ that of `bucket` coordinates b; the variance is at most min(b/s², √b/s)·‖v‖². The density
     is not looked at.
+
+    Use when values of a few bits are to be unbiased. Beware: few levels in large buckets have a high variance.
     """
 
     kind: ClassVar[str] = "qsgd"

@@ -15,10 +15,13 @@ from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count
 
 @dataclass(frozen=True)
 class RandomK:
-    """κ coordinates drawn evenly (Stich et al., NeurIPS 2018).
+    """Sends κ coordinates drawn evenly (Stich et al., NeurIPS 2018).
 
     As they are, the expected error is (1 − κ/N)‖v‖² and wants an error memory. `scaled` sends them times N/κ:
     without bias, with a variance of (N/κ − 1)‖v‖², and for use without a memory.
+
+    Use when a simple unbiased compressor is wanted (`scaled`), or a control for top-κ. Beware: scaled, its variance
+    grows as N/κ.
     """
 
     kind: ClassVar[str] = "random-k"

@@ -15,11 +15,14 @@ from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, CompressCo
 
 @dataclass(frozen=True)
 class Sign:
-    """The sign of every coordinate, times the mean magnitude of its layer (EF-signSGD; Karimireddy et al., ICML 2019)
-    or times one fixed `step` (signSGD; Bernstein et al., ICML 2018).
+    """Sends the sign of every coordinate, times the mean magnitude of its layer (EF-signSGD; Karimireddy et al., ICML
+    2019) or times one fixed `step` (signSGD; Bernstein et al., ICML 2018).
 
     Neither is without bias. With the mean the error is exactly (1 − φ)‖v‖² in each layer, φ = ‖v‖₁²/(N‖v‖²), and an
     error memory makes up for it. One bit has no room for a third sign: sign(0) = +1. The density is not looked at.
+
+    Use when one bit per coordinate is the budget. Beware: without an error memory it may not converge; a fixed step
+    needs a majority vote.
     """
 
     kind: ClassVar[str] = "sign"

@@ -16,9 +16,12 @@ from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count, top
 
 @dataclass(frozen=True)
 class STC:
-    """μ·sign(v_i) for the κ largest, μ their mean magnitude (Sattler et al., TNNLS 2020); wants an error memory.
+    """Sends μ·sign(v_i) for the κ largest, μ their mean magnitude (Sattler et al., TNNLS 2020); wants an error memory.
 
     A zero has no sign: where fewer than κ coordinates differ from it, only those are sent.
+
+    Use when uploads are to be smallest and a memory keeps the rest. Beware: it is biased, so that the error memory is
+    needed.
     """
 
     kind: ClassVar[str] = "stc"

@@ -40,8 +40,8 @@ LEVELS = np.rint(HALF / np.sqrt(2.0) ** np.arange(25)).astype(np.int64)  # share
 
 @dataclass(frozen=True)
 class Ternary:
-    """The vector is rotated at random in blocks of 2^`exponent`, y = Rx. Of each block the largest |y| are sent as one
-    scale ‖x‖²/Σ_kept|y| times their signs.
+    """Sends less than a bit per coordinate without bias. The vector is rotated at random in blocks of 2^`exponent`, y =
+    Rx. Of each block the largest |y| are sent as one scale ‖x‖²/Σ_kept|y| times their signs.
 
     Whatever the rotation, ⟨x, x̂⟩ = ‖x‖² in each block; and as the rotation treats all directions across x alike, what
     is left of x̂ is zero on average: E x̂ = x (exactly for a uniform rotation, nearly for the Hadamard transform). This
@@ -55,6 +55,9 @@ class Ternary:
     sent, so that θ below 0.0085 (blocks of 2¹⁴; 0.36 of 2⁸) saves no more bits. Header, rotation and tail come on top
     of θ, about a hundred bytes per upload: nothing beside a large model, and as much again for 8,000 coordinates at θ =
     0.1.
+
+    Use when a fraction of a bit per coordinate is to be unbiased. Beware: header, rotation and tail weigh on small
+    models, where `drive` or more bits do better.
     """
 
     kind: ClassVar[str] = "ternary"

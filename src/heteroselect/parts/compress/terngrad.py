@@ -15,11 +15,14 @@ from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
 @dataclass(frozen=True)
 class TernGrad:
-    """s·sign(v_i) with probability |v_i|/s, else 0, where s is the layer's largest magnitude (Wen et al., NeurIPS
+    """Sends s·sign(v_i) with probability |v_i|/s, else 0, where s is the layer's largest magnitude (Wen et al., NeurIPS
     2017).
 
     Each layer is first clipped to `clip` of its standard deviations (0: not at all), which makes s small; but for
     that it is without bias, with a variance of Σ|v_i|(s − |v_i|). The density is not looked at.
+
+    Use when three values per coordinate are enough. Beware: one large coordinate of a layer makes all others noisy
+    unless it is clipped, which is a bias.
     """
 
     kind: ClassVar[str] = "terngrad"

@@ -18,10 +18,13 @@ _SMALLEST_SAMPLE = 1000
 
 @dataclass(frozen=True)
 class Threshold:
-    """Coordinates at or above the (1 − density)-quantile of |v| in a random sample (Aji & Heafield, EMNLP 2017).
+    """Sends the coordinates at or above the (1 − density)-quantile of |v| in a random sample (Aji & Heafield, EMNLP
+    2017).
 
     Top-κ without looking for the κ largest of all: the number kept is about κ = ⌈θN⌉, at least one and at most 2κ.
     `sample` is a share of the coordinates; 1000 of them are drawn at least. Wants an error memory.
+
+    Use when a model is so large that finding its top κ takes long. Beware: the number sent is only about κ.
     """
 
     kind: ClassVar[str] = "threshold"

@@ -18,7 +18,11 @@ ROUNDING = "κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"
 
 @dataclass(frozen=True)
 class TopK:
-    """The κ coordinates of largest magnitude, as they are (Stich et al., NeurIPS 2018)."""
+    """Sends the κ coordinates of largest magnitude, as they are (Stich et al., NeurIPS 2018).
+
+    Use when updates are to be sparse and a memory keeps the rest. Beware: without an error memory small coordinates are
+    never sent.
+    """
 
     kind: ClassVar[str] = "topk"
     traits = Traits(brings={"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}, carries=("rounding",))

@@ -19,7 +19,10 @@ from heteroselect.parts.compress.grid import to_grid
 
 @dataclass(frozen=True)
 class Float32:
-    """Kept values as they are."""
+    """Sends kept values as they are.
+
+    Use when few coordinates are kept, or exactness matters. Beware: dense updates are large.
+    """
 
     kind: ClassVar[str] = "float32"
     bits: ClassVar[int] = 32
@@ -32,7 +35,11 @@ class Float32:
 
 @dataclass(frozen=True)
 class Float16:
-    """Kept values as halves of IEEE 754, cut at ±65504."""
+    """Sends kept values as halves of IEEE 754, cut at ±65504.
+
+    Use when values may be half as large with next to no loss. Beware: values beyond ±65504 are cut, and tiny ones
+    become 0.
+    """
 
     kind: ClassVar[str] = "float16"
     bits: ClassVar[int] = 16
@@ -44,7 +51,10 @@ class Float16:
 
 @dataclass(frozen=True)
 class BFloat16(Float16):
-    """Kept values as the upper half of a float32: all of its range, eight bits of precision."""
+    """Sends kept values as the upper half of a float32: all of its range, eight bits of precision.
+
+    Use when values range widely and two bytes are enough. Beware: it has fewer digits than `float16`.
+    """
 
     kind: ClassVar[str] = "bfloat16"
     codec: ClassVar[HalfCodec] = BFLOAT16
@@ -52,7 +62,10 @@ class BFloat16(Float16):
 
 @dataclass(frozen=True)
 class UniformValues:
-    """Kept values as one of 2^bits levels between ± the largest magnitude of their bucket."""
+    """Sends kept values as one of 2^bits levels between ± the largest magnitude of their bucket.
+
+    Use when kept values may be a few bits each. Beware: an outlier in a bucket makes its other values coarse.
+    """
 
     kind: ClassVar[str] = "uniform"
 

@@ -14,9 +14,13 @@ from heteroselect.parts.compress.scene import FORGETS, CompressContext, uniform
 
 @dataclass(frozen=True)
 class Wangni:
-    """Coordinate i is sent with probability p_i, as v_i/p_i: without bias (Wangni et al., NeurIPS 2018).
+    """Draws what is sent: coordinate i is sent with probability p_i, as v_i/p_i: without bias (Wangni et al., NeurIPS
+    2018).
 
     The number sent is random, ρN on average at most; large coordinates are sent surely and exactly.
+
+    Use when an unbiased sparse update is wanted without a memory. Beware: the number sent is random, and small
+    coordinates come rarely but large.
     """
 
     kind: ClassVar[str] = "wangni"

@@ -19,7 +19,7 @@ from heteroselect.parts.select.geometry import SKETCH
 
 @dataclass(frozen=True)
 class Informativeness:
-    """S = min-max of V′ + λ_D·D + λ_F·F′ + λ_St·St′, in [0, 1].
+    """Scores a client by S = min-max of V′ + λ_D·D + λ_F·F′ + λ_St·St′, in [0, 1].
 
     `constant` and `fairness_start` are undefined in the text. The loss is read on a fixed subset of a client's data;
     `augmented` reads it through the shuffled training data instead, which makes the score noisy (the authors' runs).
@@ -29,6 +29,9 @@ class Informativeness:
     client reported when it last trained, and for those without a report the highest of these, so that they are tried.
 
     Kept from round to round, where D counts: the `consensus`, a running average of the aggregates.
+
+    Use when selection, densities or weights are to follow how much a client can still teach. Beware: mode `all` sends
+    the model to every client in every round, which the ledger charges.
     """
 
     kind: ClassVar[str] = "informativeness"

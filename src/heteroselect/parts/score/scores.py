@@ -29,7 +29,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class NoScore:
-    """Nobody is asked, and everybody is as informative: ½."""
+    """Gives every client the score ½ and asks nobody.
+
+    Use when no other part goes by a score. Beware: kinds that need a score refuse it.
+    """
 
     kind: ClassVar[str] = "none"
     batches: ClassVar[int] = 8

@@ -19,8 +19,14 @@ from heteroselect.parts.select.draws import tally
 
 @dataclass(frozen=True)
 class AdaSample:
-    """G is the length of an update as last reported, t the time to compute and send a whole update. `ratio` is in
-    units of K·Σp²G², which is α's part under uniform sampling; the paper estimates it from two short runs."""
+    """Draws by chances that balance speed of convergence against seconds per round.
+
+    G is the length of an update as last reported, t the time to compute and send a whole update. `ratio` is in
+    units of K·Σp²G², which is α's part under uniform sampling; the paper estimates it from two short runs.
+
+    Use when links and devices differ, and the draw has to stay unbiased. Beware: it starts from guesses until every
+    client has reported a length.
+    """
 
     kind: ClassVar[str] = "adasample"
     traits = Traits(needs={"links"}, brings={"weigh": {"kind": "share"}}, shares=True)

@@ -26,9 +26,14 @@ APART = 10.0  # how far clients without an upload stand from all others, in exte
 
 @dataclass(frozen=True)
 class Balanced:
-    """Chances are as ‖last update‖^`norm` · (rounds since selected)^`age` · (steps per second)^`speed`, so equal by
-    default. Places are the leading principal components of the last uploads; clients without an upload stand apart from
-    all others and at random among themselves. `share` is each one's part of all data over its chance."""
+    """Draws clients spread over what they learnt last, each with exactly its chance. Chances are as ‖last
+    update‖^`norm` · (rounds since selected)^`age` · (steps per second)^`speed`, so equal by default. Places are the
+    leading principal components of the last uploads; clients without an upload stand apart from all others and at
+    random among themselves. `share` is each one's part of all data over its chance.
+
+    Use when the draw has to stay unbiased and the mean of a cohort near the mean of all. Beware: it needs last uploads;
+    until there are some it draws nearly at random.
+    """
 
     kind: ClassVar[str] = "balanced"
 

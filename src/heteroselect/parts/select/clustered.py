@@ -22,7 +22,13 @@ from heteroselect.parts.select.geometry import SKETCH, angles, gram
 
 @dataclass(frozen=True)
 class Clustered:
-    """A client without an upload counts as a zero vector; before there is any upload, distributions are by size."""
+    """Draws one client from each of m groups of clients.
+
+    A client without an upload counts as a zero vector; before there is any upload, distributions are by size.
+
+    Use when data differ in groups, and the draw has to stay unbiased. Beware: by similarity it remembers uploads and
+    compares all pairs of clients.
+    """
 
     kind: ClassVar[str] = "clustered-sampling"
 

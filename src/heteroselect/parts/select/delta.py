@@ -26,10 +26,15 @@ from heteroselect.parts.select.geometry import SKETCH
 
 @dataclass(frozen=True)
 class Delta:
-    """α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; the defaults are for H = 50 local steps.
+    """Draws those more often who differ or are noisy, with a lower weight each time.
+
+    α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; the defaults are for H = 50 local steps.
 
     σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖². Who reports none
     counts as without noise. Kept from round to round: the probabilities of all `clients` so far.
+
+    Use when clients differ much, and an unbiased draw is to have little variance. Beware: a client that is seldom drawn
+    counts for much when it is.
     """
 
     kind: ClassVar[str] = "delta"

@@ -19,8 +19,12 @@ from heteroselect.parts.select.geometry import SKETCH, UNSEEN, distances, gram
 
 @dataclass(frozen=True)
 class DivFL:
-    """The m most representative clients; `share` is the part of all clients that each stands for, which weighs where
-    `weigh` is share."""
+    """Takes the m most representative clients; `share` is the part of all clients that each stands for, which weighs
+    where `weigh` is share.
+
+    Use when updates of clients are similar in groups, so that a few can stand for all. Beware: the server remembers the
+    last upload of every client.
+    """
 
     kind: ClassVar[str] = "divfl"
     traits = Traits(needs={"uploads"}, shares=True)

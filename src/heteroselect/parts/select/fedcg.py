@@ -19,8 +19,12 @@ from heteroselect.parts.select.geometry import SKETCH, UNSEEN, distances, gram
 
 @dataclass(frozen=True)
 class FedCG:
-    """Who, by both steps in turn; `share` is δ/K. How much each sends is then for the allocator, which solves its step
-    for the cohort. Before there is any upload the draw is uniform."""
+    """Selects by both steps in turn; `share` is δ/K. How much each sends is then for the allocator, which solves its
+    step for the cohort. Before there is any upload the draw is uniform.
+
+    Use when links differ much and updates are compressed per client. Beware: the formulas are reconstructed from the
+    paper's abstract.
+    """
 
     kind: ClassVar[str] = "fedcg"
     traits = Traits(needs={"links", "uploads"}, brings={"allocate": {"kind": "fedcg"}}, shares=True)

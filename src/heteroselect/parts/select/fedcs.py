@@ -15,12 +15,14 @@ from heteroselect.core.traits import Traits
 
 @dataclass(frozen=True)
 class FedCS:
-    """Some random candidates report how fast they are, and those who fit into `deadline` seconds take part, the
+    """Asks some random candidates how fast they are, and those who fit into `deadline` seconds take part, the
     quickest to add first; never more than there are places. Where nobody fits, the single fastest does.
 
     In the paper uploads come one after the other over a shared link, as many are asked as there are places, and the
     deadline is 180 s, which leaves nobody out where all are done by then. So the deadline follows from the clients
     unless it is given: a `quantile` of the seconds that a round with each of them would take.
+
+    Use when a round has a deadline. Beware: slow clients are left out for good, with whatever only their data show.
     """
 
     kind: ClassVar[str] = "fedcs"

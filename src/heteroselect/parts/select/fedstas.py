@@ -21,7 +21,12 @@ from heteroselect.parts.select.geometry import SKETCH, UNSEEN, gram
 
 @dataclass(frozen=True)
 class FedSTaS:
-    """`share`: a stratum counts by the number of its clients, and those drawn from it share that equally."""
+    """Draws from strata of clients with similar uploads. In `share` a stratum counts by the number of its clients, and
+    those drawn from it share that equally.
+
+    Use when uploads fall into clear groups. Beware: the strata are only as good as the last uploads that they are made
+    of.
+    """
 
     kind: ClassVar[str] = "fedstas"
     traits = Traits(needs={"uploads"}, brings={"weigh": {"kind": "share"}}, shares=True)

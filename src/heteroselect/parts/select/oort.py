@@ -27,8 +27,13 @@ from heteroselect.parts.select.draws import weighted
 
 @dataclass(frozen=True)
 class Oort:
-    """Kept from round to round: the preferred `duration` T, the pacer's `step` Δ, and the statistical `utility` of
+    """Prefers clients with a high loss that are fast enough.
+
+    Kept from round to round: the preferred `duration` T, the pacer's `step` Δ, and the statistical `utility` of
     the cohorts of two windows.
+
+    Use when time to a target counts, and devices differ much in speed. Beware: clients that report a false high loss
+    are preferred, and slow clients are heard seldom.
     """
 
     kind: ClassVar[str] = "oort"

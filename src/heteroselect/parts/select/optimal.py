@@ -18,14 +18,21 @@ from heteroselect.core.traits import Traits
 
 @dataclass(frozen=True)
 class SendAll:
-    """No second selection: whoever trained sends."""
+    """Lets every client send that has trained.
+
+    Use when training is what a round is for, as in most methods. Beware: it saves no uploads.
+    """
 
     kind: ClassVar[str] = "none"
 
 
 @dataclass(frozen=True)
 class OptimalSampling:
-    """The cohort may be of any size, and empty."""
+    """Draws after training, by the length of each update. The cohort may be of any size, and empty.
+
+    Use when uploads are dear and training is cheap. Beware: all of the pool train, and the server learns the length of
+    each update.
+    """
 
     kind: ClassVar[str] = "optimal-client-sampling"
     traits = Traits(brings={"select": {"kind": "pool"}, "weigh": {"kind": "share"}}, by_cohort=True)

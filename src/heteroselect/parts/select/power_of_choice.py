@@ -16,8 +16,12 @@ from heteroselect.core.traits import Traits
 
 @dataclass(frozen=True)
 class PowerOfChoice:
-    """The m highest scores, ties at random. A score of infinity goes first, so that a scorer can have a client tried
-    of which nothing is known."""
+    """Takes the m highest scores, with ties at random. A score of infinity goes first, so that a scorer can have a
+    client tried of which nothing is known.
+
+    Use when clients with a high loss are to catch up. Beware: it favours clients whose data are hard or noisy, which
+    biases the model.
+    """
 
     kind: ClassVar[str] = "power-of-choice"
     traits = Traits(

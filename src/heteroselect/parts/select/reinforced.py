@@ -24,11 +24,15 @@ FEATURES = 5
 
 @dataclass(frozen=True)
 class Reinforced:
-    """The reward of a round: by how much its clients' training losses have fallen since each took part before, as the
-    mean logarithm, less `slowness` times the slowest one's seconds beside their mean so far.
+    """Draws clients by a policy that is learnt from rewards. The reward of a round is this: by how much its clients'
+    training losses have fallen since each took part before, as the mean logarithm, less `slowness` times the slowest
+    one's seconds beside their mean so far.
 
     Kept from round to round: the `policy`, a weight per feature; the derivative (`slope`) of the last draw's likelihood
     by it; the `baseline` of rewards; the mean of `seconds` and of how many rounds; per client the `losses` last seen.
+
+    Use when what makes a client worth its seconds is not known ahead. Beware: it learns from one reward per round,
+    which takes many rounds; it is reconstructed from an abstract.
     """
 
     kind: ClassVar[str] = "rl"

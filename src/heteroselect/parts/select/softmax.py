@@ -13,7 +13,11 @@ from heteroselect.parts.select.draws import gumbel_top
 
 @dataclass(frozen=True)
 class Softmax:
-    """p ∝ exp(S/τ(t)), with a temperature that falls from exploration to exploitation."""
+    """Draws with p ∝ exp(S/τ(t)), with a temperature that falls from exploration to exploitation.
+
+    Use when the score is to guide the draw and chance is to keep it open. Beware: without weights `inverse` clients
+    with a high score pull the model towards their data.
+    """
 
     kind: ClassVar[str] = "softmax"
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})

@@ -14,7 +14,11 @@ from heteroselect.core.traits import Traits
 
 @dataclass(frozen=True)
 class Uniform:
-    """Everybody is as likely: m of K, whatever their scores."""
+    """Draws m of K clients, each as likely as any other, whatever their scores.
+
+    Use when nothing is known of the clients, or as the control of every other selector. Beware: a cohort is as slow as
+    the slowest client that chance puts into it.
+    """
 
     kind: ClassVar[str] = "uniform"
 
@@ -26,7 +30,11 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Everybody:
-    """All candidates, in the order of their numbers; for methods that select after training."""
+    """Takes all candidates, in the order of their numbers.
+
+    Use when clients are few, or a second selection decides who sends. Beware: everyone trains and fetches the model in
+    every round.
+    """
 
     kind: ClassVar[str] = "everybody"
     traits = Traits(by_cohort=True)
@@ -37,8 +45,12 @@ class Everybody:
 
 @dataclass(frozen=True)
 class Pool:
-    """A uniform draw of more clients than there are places, in the order of their numbers; for methods that select
-    after training, in which only a part of the pool sends."""
+    """Draws more clients than there are places, each as likely; for methods that select after training, in which only a
+    part of the pool sends.
+
+    Use when a second selection is to choose among those who have trained. Beware: those who are not chosen have trained
+    for nothing.
+    """
 
     kind: ClassVar[str] = "pool"
     traits = Traits(by_cohort=True)

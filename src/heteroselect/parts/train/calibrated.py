@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Calibrated(Local):
-    """H steps of SGD on loss(o + τ·log p, y), with o the scores of the classes and p their shares at this client:
-    (count + smoothing) ÷ the sum of that over all classes. For classification only."""
+    """Takes H steps of SGD on loss(o + τ·log p, y), with o the scores of the classes and p their shares at this client:
+    (count + smoothing) ÷ the sum of that over all classes. For classification only.
+
+    Use when labels are skewed between clients. Beware: it is for classification only, and `smoothing` decides how hard
+    absent classes are held back.
+    """
 
     kind: ClassVar[str] = "calibrated"
 

@@ -20,7 +20,11 @@ from heteroselect.parts.train.solver import EQUAL, STEPS, Job, Local, ServerCont
 
 @dataclass(frozen=True)
 class FedDyn(Local):
-    """H steps on F_k(y) − ⟨h_k, y⟩ + α/2·‖y − w‖²; the server steps on by −h/α."""
+    """Takes H steps on F_k(y) − ⟨h_k, y⟩ + α/2·‖y − w‖²; the server steps on by −h/α.
+
+    Use when clients differ and many rounds are to converge to the common optimum. Beware: the server's correction can
+    grow without bound where few of many clients take part.
+    """
 
     kind: ClassVar[str] = "feddyn"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)

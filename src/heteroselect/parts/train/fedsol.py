@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FedSOL(Local):
-    """H steps of SGD with the task's gradient at y + ρ·Λ∘q/‖q‖, where q is the gradient of
-    KL(softmax(global/T) ‖ softmax(local/T)) at y, and Λ is |y − w| or 1. For classification only."""
+    """Takes H steps of SGD with the task's gradient at y + ρ·Λ∘q/‖q‖, where q is the gradient of
+    KL(softmax(global/T) ‖ softmax(local/T)) at y, and Λ is |y − w| or 1. For classification only.
+
+    Use when local training forgets what the global model knows. Beware: it makes more passes per step than SGD, and is
+    for classification only.
+    """
 
     kind: ClassVar[str] = "fedsol"
     traits = Traits(carries=STEPS, passes=7 / 3)

@@ -15,7 +15,11 @@ from heteroselect.core.traits import Traits
 
 @dataclass(frozen=True)
 class SharedRate:
-    """η(t) = η₀(1 − d·min(t/T, 1)) for everybody (eq. 12, with d = 0.5)."""
+    """Gives everybody η(t) = η₀(1 − d·min(t/T, 1)) for everybody (eq. 12, with d = 0.5).
+
+    Use when all clients are to take equal steps, which corrections of drift need. Beware: the rate depends on the
+    number of rounds that the run is planned for.
+    """
 
     kind: ClassVar[str] = "shared"
     traits = Traits(carries=("start", "decay"))
@@ -32,7 +36,10 @@ class SharedRate:
 
 @dataclass(frozen=True)
 class ScoreRate(SharedRate):
-    """min(η(t)·(1 + S_k), cap), which made the paper's Table I; `shared` is the recommended design."""
+    """Gives each client min(η(t)·(1 + S_k), cap), which made the paper's Table I; `shared` is the recommended design.
+
+    Use when the paper's Table I is to be reproduced. Beware: unequal rates weigh clients a second time.
+    """
 
     kind: ClassVar[str] = "score"
     traits = replace(SharedRate.traits, needs={"scores"})
@@ -48,9 +55,13 @@ class ScoreRate(SharedRate):
 
 @dataclass(frozen=True)
 class CosineRate:
-    """η₀(f + (1 − f)(1 + cos πφ)/2) for everybody, φ the part of the time that has passed when a round begins
-    (Loshchilov and Hutter, "SGDR", ICLR 2017, without restarts). Time is counted in rounds, or in simulated seconds:
-    then methods with rounds of any length have the same rate at the same second."""
+    """Gives everybody η₀(f + (1 − f)(1 + cos πφ)/2) for everybody, φ the part of the time that has passed when a round
+    begins (Loshchilov and Hutter, "SGDR", ICLR 2017, without restarts). Time is counted in rounds, or in simulated
+    seconds: then methods with rounds of any length have the same rate at the same second.
+
+    Use when the model is to settle at the end, or methods are compared at equal seconds. Beware: a run that is stopped
+    early has not come down yet.
+    """
 
     kind: ClassVar[str] = "cosine"
     traits = Traits(carries=("start",))

@@ -22,8 +22,13 @@ from heteroselect.parts.train.solver import EQUAL, STEPS, Job, Local, ServerCont
 
 @dataclass(frozen=True)
 class Scaffold(Local):
-    """c − c_k is added to every gradient. Plain SGD by default: with a momentum, a pull or a clip −Δ/(Hη) is no mean
-    gradient. Momentum and pull are made up for by counting how far the steps reach; a clip is not."""
+    """Corrects drift: c − c_k is added to every gradient. Plain SGD by default: with a momentum, a pull or a clip
+    −Δ/(Hη) is no mean gradient. Momentum and pull are made up for by counting how far the steps reach; a clip is
+    not.
+
+    Use when clients come back often and their data differ. Beware: it needs state at every client, equal weights and
+    equal steps; rare participants have stale corrections.
+    """
 
     kind: ClassVar[str] = "scaffold"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)

@@ -15,11 +15,14 @@ from heteroselect.parts.train.solver import STEPS, Job, Local, Trainable, Traine
 
 @dataclass(frozen=True)
 class SGD(Local):
-    """H steps on F_k(y) + μ/2·‖y − w‖² + ν/2·‖y‖². The clip bounds the gradient of all three.
+    """Takes H steps on F_k(y) + μ/2·‖y − w‖² + ν/2·‖y‖². The clip bounds the gradient of all three.
 
     With `centre` the gradient of F_k loses, for each unit of each layer, its mean over the unit's inputs: no step
     changes the sum of a unit's weights (the pulls may). Biases are left alone, and so are units with one input. (The
     first dimension of a weight is taken for its units; of an embedding these are its symbols.)
+
+    Use when there is no reason for another solver; `proximal` is FedProx. Beware: many local steps on skewed data drift
+    apart.
     """
 
     kind: ClassVar[str] = "sgd"

@@ -33,7 +33,10 @@ def _growth() -> float:
 
 @dataclass(frozen=True)
 class EqualSteps:
-    """H for everybody."""
+    """Lets every client take H steps.
+
+    Use when the setting is the usual one, or a solver corrects drift. Beware: a round waits for the slowest device.
+    """
 
     kind: ClassVar[str] = "equal"
 
@@ -45,8 +48,13 @@ class EqualSteps:
 
 @dataclass(frozen=True)
 class DeviceSteps:
-    """As many as a client's device does in the time that the cohort's median device needs for H: at least 1, at most
-    4H. Slow devices are then not waited for, and learn less; H for everybody where a step takes no time."""
+    """Lets a client take as many steps as its device does in the time that the cohort's median device needs for H: at
+    least 1, at most 4H. Slow devices are then not waited for, and learn less; H for everybody where a step takes no
+    time.
+
+    Use when devices differ much and rounds are to be short. Beware: fast devices pull the model towards their data;
+    `weigh` fednova corrects it.
+    """
 
     kind: ClassVar[str] = "device"
     traits = Traits(by_cohort=True)
