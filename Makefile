@@ -10,7 +10,7 @@ PINS   := pyproject.toml $(FILES:%=%/pyproject.toml) constraints.txt
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network sim-to-real flower check studies results compare cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills hostile privacy clean
+.PHONY: help run test test-network sim-to-real flower check studies results compare first cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills hostile privacy clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -21,8 +21,9 @@ help:
 	@echo "make check    the quick part of that: lint, types, fast tests"
 	@echo "make studies  run the MNIST studies and the theory, draw the paper's figures, then make results;"
 	@echo "              LOGS=DIR draws the authors' logs in that folder beside ours"
-	@echo "make results  rewrite docs/results.md and the README's tables from what the studies left"
+	@echo "make results  rewrite docs/results.md, the tables of docs/choose.md and the README's blocks from what the studies left"
 	@echo "make compare  play ten methods with five seeds each under one clock and rewrite docs/results/compare (50 runs)"
+	@echo "make first    run the comparison on the README's first screen and keep its table and picture (12 runs, two minutes)"
 	@echo "make cross    play five selectors with five compressors, five seeds each, and rewrite docs/results/cross (125 runs)"
 	@echo "make tune     tune the methods of make compare with 12 trials each, then compare them tuned, and rewrite docs/results/tuned (at most 13,500 rounds of trials)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
@@ -76,6 +77,7 @@ results: $(VENV)/.installed
 	$(BIN)/python studies/ladder.py
 	$(BIN)/python studies/frontier.py
 	$(BIN)/python studies/results_page.py
+	$(BIN)/python studies/choose.py
 
 STUDIES := table1-mnist beyond-mnist beyond-stress table2 mu psi stress waiting
 studies: $(VENV)/.installed
@@ -87,6 +89,10 @@ studies: $(VENV)/.installed
 
 compare: $(VENV)/.installed
 	$(BIN)/python studies/compare_methods.py
+	$(MAKE) results
+
+first: $(VENV)/.installed
+	$(BIN)/python studies/first_screen.py
 	$(MAKE) results
 
 cross: $(VENV)/.installed

@@ -11,17 +11,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 CUT = """
+from pathlib import Path
 import torch
 from torch import nn
-import heteroselect
-whole_run, whole_compare = heteroselect.run, heteroselect.compare
-heteroselect.run = lambda *a, **k: whole_run(*a, **k, settings={"stop_after": 2, "method.solver.steps": 2})
-heteroselect.compare = lambda *a, **k: whole_compare(*a, **k, settings={"stop_after": 2, "method.solver.steps": 2})
 clients = [(torch.randn(20, 3), torch.randint(0, 2, (20,))) for _ in range(8)]
 x_test, y_test = clients[0]
 MyModel = lambda: nn.Linear(3, 2)
+Path("links.csv").write_text("second,up_mbps\\n0,1\\n60,4\\n")
 """
-"""What stands before the README's block: two rounds will do, and the reader's own model and data."""
+"""What stands before the README's block: the reader's own model, data and network."""
 
 
 def blocks(page: str) -> list[str]:
@@ -52,6 +50,10 @@ def test_the_page_runs_from_top_to_bottom(tmp_path):
 
 @pytest.mark.slow
 def test_the_block_of_the_readme_runs(tmp_path):
+    extend = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
+    seldom = re.search(r"<!-- mine\.py -->\n```python\n(.*?)```", extend, re.S)
+    (tmp_path / "mine.py").write_text(seldom[1], encoding="utf-8")
     first = next(block for block in blocks("README.md") if block.startswith("import heteroselect"))
     play(CUT + first, tmp_path)
-    assert (tmp_path / "runs" / "mine" / "summary.json").is_file()
+    made = {path.name for path in (tmp_path / "out").rglob("*")}
+    assert {"compare.tex", "compare.csv", "report.html", "accuracy.pdf", "summary.json"} <= made
