@@ -42,7 +42,20 @@ from heteroselect.parts.train import SGD, EqualSteps, Job, SharedRate, Trainable
 
 
 class Scorer(Protocol):
-    """How informative is each client? `asks` says whose loss is wanted this round, and the ledger charges for it."""
+    """Returns a score per candidate, and the clients whose loss it wants; the ledger charges for these.
+
+    The question: how informative is each client?
+
+    >>> class Largest:
+    ...     batches, augmented = 8, False
+    ...     def asks(self, context):
+    ...         return context.ids[:0]  # no loss is asked for
+    ...     def score(self, context):
+    ...         return Scores(context.ids, context.population.sizes / context.population.sizes.max(), {})
+    >>> context = SelectionContext(Moment(1, 10), np.arange(3), Population.new(np.array([10, 40, 20])))
+    >>> Largest().score(context).total.tolist()
+    [0.25, 1.0, 0.5]
+    """
 
     @property
     def batches(self) -> int: ...
@@ -53,26 +66,58 @@ class Scorer(Protocol):
 
 
 class Selector(Protocol):
-    """Who takes part? `scores` are in the order of `context.ids`."""
+    """Returns the cohort of a round, of the candidates `context.ids`; `scores` are in their order.
+
+    The question: who takes part?
+
+    >>> class InTurn:
+    ...     def select(self, scores, context):
+    ...         return context.cohort(np.argsort(context.population.counts, kind="stable")[: context.size])
+    >>> known = Population.new(np.array([10, 40, 20])).selected(np.array([0]), 1)
+    >>> InTurn().select(np.ones(3), SelectionContext(Moment(2, 10), np.arange(3), known, size=2)).ids.tolist()
+    [1, 2]
+    """
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort: ...
 
 
 @runtime_checkable
 class Wanting(Protocol):
-    """A selector that goes by losses itself: whose are wanted this round, beside those that the score asks for?"""
+    """A selector that goes by losses itself: `wants` returns the clients whose loss it wants this round, beside those
+    that the score asks for."""
 
     def wants(self, context: SelectionContext) -> Counts: ...
 
 
 class Chooser(Protocol):
-    """Who of those who trained may send? By the lengths of what they learnt, and their parts of all data."""
+    """Returns who may send, of the clients `ids` that have trained: by the lengths of what they learnt and their parts
+    of all data.
+
+    The question: who of those who trained may send?
+
+    >>> class Longest:
+    ...     def choose(self, ids, norms, data, size, rng):
+    ...         return Cohort(ids[np.argsort(-norms)[:size]], np.ones(size))
+    >>> Longest().choose(np.array([4, 7]), np.array([0.5, 2.0]), np.array([0.1, 0.1]), 1, None).ids.tolist()
+    [7]
+    """
 
     def choose(self, ids: Counts, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort: ...
 
 
 class Allocator(Protocol):
-    """How much may each client send? `average` is the density that the round's time budget is made for."""
+    """Returns the density θ_t of the round and one per client of the cohort; `average` is the density that the round's
+    time budget is made for.
+
+    The question: how much may each client send?
+
+    >>> class Half:
+    ...     average = 0.5
+    ...     def allocate(self, scores, cohort, context):
+    ...         return Allocation(self.average, np.full(len(cohort.ids), self.average))
+    >>> Half().allocate(np.ones(2), Cohort(np.array([4, 7]), np.ones(2)), None).densities.tolist()
+    [0.5, 0.5]
+    """
 
     @property
     def average(self) -> float: ...
@@ -80,21 +125,53 @@ class Allocator(Protocol):
 
 
 class Rate(Protocol):
-    """The local learning rate: of the round, and of each client of the cohort."""
+    """Returns the local learning rate: `eta` of the round, `of_clients` of each client of the cohort.
+
+    The question: how far does a local step go?
+
+    >>> class Falling:
+    ...     def eta(self, moment):
+    ...         return 0.1 / moment.round
+    ...     def of_clients(self, moment, scores):
+    ...         return [self.eta(moment)] * len(scores)
+    >>> Falling().of_clients(Moment(2, 10), np.ones(3))
+    [0.05, 0.05, 0.05]
+    """
 
     def eta(self, moment: Moment) -> float: ...
     def of_clients(self, moment: Moment, scores: Reals) -> list[float]: ...
 
 
 class Work(Protocol):
-    """How many of `steps` local steps does each client take?"""
+    """Returns the local steps of each client of the cohort, where `steps` are those of the solver.
+
+    The question: how long does each client train?
+
+    >>> class Halved:
+    ...     def of(self, steps, step_seconds):
+    ...         return np.where(step_seconds > np.median(step_seconds), steps // 2, steps)
+    >>> Halved().of(50, np.array([0.1, 0.1, 0.3])).tolist()
+    [50, 50, 25]
+    """
 
     def of(self, steps: int, step_seconds: Reals) -> Counts: ...
 
 
 class Solver(Protocol):
-    """What does a client do with its data? `run` trains the model in place. A solver whose clients keep something fits
-    `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`."""
+    """Trains the model in place and returns what the client reports of its losses. A solver whose clients keep
+    something fits `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`.
+
+    The question: what does a client do with its data?
+
+    >>> class OneStep:
+    ...     steps, batch = 1, 32
+    ...     def run(self, model, job):
+    ...         loss = model.backward(job.loss, *job.batches())
+    ...         model.vector.sub_(model.gradient, alpha=job.rates[0])
+    ...         return Trained(loss, loss)
+    >>> Method("one-step", solver=OneStep()).solver.steps
+    1
+    """
 
     @property
     def steps(self) -> int: ...
@@ -104,14 +181,40 @@ class Solver(Protocol):
 
 
 class Privacy(Protocol):
-    """What does a client hide? `protect` returns the update that everything after training gets to see."""
+    """Returns the update that everything after training gets to see.
+
+    The question: what does a client hide?
+
+    >>> class Clipped:
+    ...     def protect(self, delta, rng):
+    ...         return np.clip(delta, -1, 1)
+    >>> Clipped().protect(np.array([0.5, -3.0]), None).tolist()
+    [0.5, -1.0]
+    """
 
     def protect(self, delta: Values, rng: np.random.Generator) -> Values: ...
 
 
 class Memory(Protocol):
-    """What does a client keep of what it did not send? `offer` turns what was learnt and kept into what the compressor
-    gets; `settle` returns what is kept on, once it is known whether the upload was used (None: it was not)."""
+    """Returns what the compressor gets (`offer`, of what was learnt and kept), and what is kept on (`update_state`,
+    once it is known what of it the server used; None: nothing). `beta` is the share of it that is left next time.
+
+    The question: what does a client keep of what it did not send?
+
+    >>> from heteroselect.core.traits import Traits
+    >>> class Rest:
+    ...     traits = Traits(keeps=True)
+    ...     def beta(self, theta):
+    ...         return 1.0
+    ...     def offer(self, delta, kept):
+    ...         v = delta + kept.get("rest", np.float32(0))
+    ...         return v, {"rest": v}
+    ...     def update_state(self, kept, sent, beta):
+    ...         return kept if sent is None else {"rest": kept["rest"] - sent.dense()}
+    >>> v, kept = Rest().offer(np.array([2, 1], np.float32), {})
+    >>> Rest().update_state(kept, Update.keep(v, np.array([0])), 1.0)["rest"].tolist()
+    [0.0, 1.0]
+    """
 
     def beta(self, theta: float) -> float: ...
     def offer(self, delta: Values, kept: PartState) -> tuple[Values, PartState]: ...
@@ -119,14 +222,33 @@ class Memory(Protocol):
 
 
 class Compressor(Protocol):
-    """What of it is sent? Returns the update, and what the compressor itself keeps at this client."""
+    """Returns the update to send at a density, and what the compressor itself keeps at this client.
+
+    The question: what of it is sent?
+
+    >>> class First:
+    ...     def compress(self, v, density, scene):
+    ...         return Update.keep(v, np.arange(max(1, int(density * v.size)))), {}
+    >>> update, _ = First().compress(np.array([3, 1, 2, 4], np.float32), 0.5, None)
+    >>> update.dense().tolist()
+    [3.0, 1.0, 0.0, 0.0]
+    """
 
     def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]: ...
 
 
 class ValueCoding(Protocol):
-    """What is a kept value sent as? `apply` returns the update with the values that the server will see; `layers` are
-    the ends of the model's layers."""
+    """Returns the update with the values that the server will see; `layers` are the ends of the model's layers.
+
+    The question: what is a kept value sent as?
+
+    >>> class Float:
+    ...     bits = 32
+    ...     def apply(self, update, layers, rng):
+    ...         return update
+    >>> Float().apply(Update.whole(np.ones(2, np.float32)), [2], None).values.tolist()
+    [1.0, 1.0]
+    """
 
     @property
     def bits(self) -> int: ...
@@ -134,9 +256,19 @@ class ValueCoding(Protocol):
 
 
 class Wait(Protocol):
-    """When does the server step? After `size` answers, with `concurrency` clients at work (0: as many as are selected);
-    a `size` of 0 is a round, in which the cohort is waited for. `discount` says how much an answer counts that comes so
-    many steps after its start, and `mixes` whether updates or the models that they lead to are taken in."""
+    """Says when the server steps: after `size` answers, with `concurrency` clients at work (0: as many as are
+    selected). A `size` of 0 is a round, in which the cohort is waited for. `discount` returns how much an answer counts
+    that comes so many steps after its start; `mixes` says whether updates or the models that they lead to are taken in.
+
+    The question: does the server wait for a cohort?
+
+    >>> class FreshOnly:
+    ...     size, concurrency, mixes = 2, 0, "updates"
+    ...     def discount(self, staleness):
+    ...         return (staleness == 0).astype(float)
+    >>> FreshOnly().discount(np.array([0, 3])).tolist()
+    [1.0, 0.0]
+    """
 
     @property
     def size(self) -> int: ...
@@ -148,28 +280,72 @@ class Wait(Protocol):
 
 
 class Weigher(Protocol):
-    """How much does each update count?"""
+    """Returns the weight of each update in the aggregate; `population` is of all clients.
+
+    The question: how much does each update count?
+
+    >>> class BySize:
+    ...     def weights(self, scores, cohort, population):
+    ...         sizes = population.sizes[cohort.ids]
+    ...         return sizes / sizes.sum()
+    >>> cohort = Cohort(np.array([0, 2]), np.ones(2))
+    >>> BySize().weights(np.ones(2), cohort, Population.new(np.array([30, 5, 10]))).tolist()
+    [0.75, 0.25]
+    """
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals: ...
 
 
 class Aggregator(Protocol):
-    """One vector from the single updates and their weights."""
+    """Returns one vector of `size` numbers, made of the updates and their weights.
+
+    The question: what do the updates say together?
+
+    >>> class Sum:
+    ...     def aggregate(self, updates, weights, size):
+    ...         total = np.zeros(size, np.float32)
+    ...         for update, weight in zip(updates, weights, strict=True):
+    ...             update.add_to(total, weight)
+    ...         return total
+    >>> Sum().aggregate([Update.whole(np.ones(2, np.float32))] * 2, np.array([0.5, 1.0]), 2).tolist()
+    [1.5, 1.5]
+    """
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values: ...
 
 
 class ServerStep(Protocol):
-    """What is added to the model? Returns the server's new state, and the step. One whose model is not the point to be
-    evaluated also has `shown(state, model)`, which returns that point; so may a solver with a half at the server."""
+    """Returns the server's new state, and the step that is added to the model. A part whose model is not the point to
+    be evaluated also has `shown(state, model)`, which returns that point; so may a solver with a half at the server.
+
+    The question: how far does the model move?
+
+    >>> class Halfway:
+    ...     def step(self, state, aggregate):
+    ...         return {}, aggregate / 2
+    >>> Halfway().step({}, np.array([2.0, 4.0]))[1].tolist()
+    [1.0, 2.0]
+    """
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]: ...
 
 
 class Down(Protocol):
-    """How does the model get to clients? `code` returns the step that the model really takes (None: there is none),
-    `fetched` notes who has got the model after `round`, and `trail` returns the coded steps that lead to it, where
-    clients fetch those that they lack instead of the whole model."""
+    """Returns the step that the model really takes (`code`; None: there is none), and the coded steps that clients
+    fetch where they lack them (`trail`; None: the whole model). `fetched` notes who has got the model after `round`.
+
+    The question: how does the model get to clients?
+
+    >>> class Rounded:
+    ...     def code(self, state, step, layers, rng):
+    ...         return {}, None if step is None else step.astype(np.float16).astype(np.float32)
+    ...     def fetched(self, state, ids, round, clients):
+    ...         return state
+    ...     def trail(self, state, round, clients, size):
+    ...         return None
+    >>> Rounded().code({}, np.array([0.5], np.float32), [1], None)[1].tolist()
+    [0.5]
+    """
 
     def code(
         self, state: PartState, step: Values | None, layers: Sequence[int], rng: np.random.Generator
@@ -179,8 +355,20 @@ class Down(Protocol):
 
 
 class Average(Protocol):
-    """Which model is evaluated and saved? `add` takes in the model of a round and returns what is kept, `mean` returns
-    the model to show; clients go on from the model itself."""
+    """Returns what is kept of the models (`add`, once per round), and the model to show (`mean`); clients go on from
+    the model itself.
+
+    The question: which model is evaluated and saved?
+
+    >>> class LastTwo:
+    ...     def add(self, state, model, moment):
+    ...         return {"last": model, "mean": (model + state.get("last", model)) / 2}
+    ...     def mean(self, state, model):
+    ...         return state.get("mean", model)
+    >>> kept = LastTwo().add(LastTwo().add({}, np.array([1.0]), Moment(1, 2)), np.array([3.0]), Moment(2, 2))
+    >>> LastTwo().mean(kept, np.array([3.0])).tolist()
+    [2.0]
+    """
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState: ...
     def mean(self, state: PartState, model: Values) -> Values: ...
