@@ -259,17 +259,6 @@ def test_every_sentence_on_the_final_accuracy_says_what_it_is_of_a_short_run() -
             assert "of the last quarter" in found[1], f"{file.name}: {found[0]}"
 
 
-def test_what_is_said_of_killed_runs_is_what_was_counted() -> None:
-    found = json.loads((ROOT / "benchmarks/results/kills.json").read_text(encoding="utf-8"))
-    text = " ".join((ROOT / "docs/reliability.md").read_text(encoding="utf-8").split())
-    assert (
-        f"{found['minutes']:.0f} minutes on a busy machine {found['runs']} runs were stopped by {found['kills']} kills "
-        f"and {found['full_disks']} full disks; {found['begun_again']} times there was nothing yet to go on with, and "
-        f"{found['resumes']} times a run went on, with {found['flipped_bits']} flipped bits"
-    ) in text
-    assert (found["lost"], found["tracebacks"]) == (0, 0)
-
-
 def test_what_was_reached_stands_beside_what_was_aimed_at():
     goals, pages = script("studies/goals.py"), script("studies/results_page.py")
     results, courses = pages.read("results"), pages.read("courses")

@@ -16,10 +16,11 @@ import torch
 from torch import nn
 clients = [(torch.randn(20, 3), torch.randint(0, 2, (20,))) for _ in range(8)]
 x_test, y_test = clients[0]
-MyModel = lambda: nn.Linear(3, 2)
+model = MyModel = lambda: nn.Linear(3, 2)
+test = clients[0]
 Path("links.csv").write_text("second,up_mbps\\n0,1\\n60,4\\n")
 """
-"""What stands before the README's block: the reader's own model, data and network."""
+"""What stands before the blocks of the README and of the first page: the reader's own model, data and network."""
 
 
 def blocks(page: str) -> list[str]:
@@ -57,3 +58,8 @@ def test_the_block_of_the_readme_runs(tmp_path):
     play(CUT + first, tmp_path)
     made = {path.name for path in (tmp_path / "out").rglob("*")}
     assert {"compare.tex", "compare.csv", "report.html", "accuracy.pdf", "summary.json"} <= made
+
+
+@pytest.mark.slow
+def test_the_block_of_the_first_page_runs(tmp_path):
+    play(CUT + blocks("docs/index.md")[0], tmp_path)

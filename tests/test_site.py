@@ -27,6 +27,8 @@ RUN = {
     "extend.md": {"mine.py", "owners.py", "people.py", "metric.py"},
     "tutorial.md": {"tutorial.py", "turns.py"},
     "python.md": {""},
+    "index.md": {"index.py"},
+    "README.md": {""},
 }
 """The marks before code that a test runs, here, in test_extend.py or, all of a page, in test_python_page.py. An excerpt
 is part of something longer."""
@@ -42,7 +44,7 @@ class Block(NamedTuple):
 def blocks() -> list[Block]:
     """All code blocks of the pages; the mark is the comment right above one."""
     found = []
-    for path in sorted(DOCS.glob("*.md")):
+    for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))):
         mark, lines = "", iter(path.read_text(encoding="utf-8").splitlines())
         for line in lines:
             if line.lstrip().startswith("```"):
@@ -60,7 +62,7 @@ def marked(page: str, mark: str) -> str:
 
 
 def test_every_code_block_is_run_or_marked_as_what_it_is():
-    kinds = {"sh", "text", "toml", "python", "{toctree}", "{eval-rst}"}
+    kinds = {"", "sh", "text", "toml", "python", "{toctree}", "{eval-rst}"}
     assert [one for one in blocks() if one.language not in kinds] == []
     code = [one for one in blocks() if one.language == "python"]
     assert len(code) > 15
