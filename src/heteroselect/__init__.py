@@ -22,8 +22,9 @@ from heteroselect.errors import (
 from heteroselect.version import __version__
 
 if TYPE_CHECKING:
-    from heteroselect.comparison.calls import compare, study
+    from heteroselect.comparison.calls import compare, study, tune
     from heteroselect.comparison.result import Comparison
+    from heteroselect.comparison.tune import Tuned
     from heteroselect.core.evaluate import Metric
     from heteroselect.round.method import Method
     from heteroselect.runs.api import settings_of as load
@@ -45,6 +46,7 @@ __all__ = [
     "OwnCodeError",
     "Result",
     "SettingError",
+    "Tuned",
     "__version__",
     "compare",
     "load",
@@ -52,6 +54,7 @@ __all__ = [
     "resume",
     "run",
     "study",
+    "tune",
 ]
 
 # where a name lives; it is imported when it is used, because PyTorch takes seconds
@@ -62,12 +65,14 @@ _HOMES = {
     "Method": "round.method:Method",
     "Metric": "core.evaluate:Metric",
     "Result": "runs.result:Result",
+    "Tuned": "comparison.tune:Tuned",
     "compare": "comparison.calls:compare",
     "load": "runs.api:settings_of",
     "read": "runs.calls:read",
     "resume": "runs.calls:resume",
     "run": "runs.calls:run",
     "study": "comparison.calls:study",
+    "tune": "comparison.calls:tune",
 }
 
 

@@ -1,20 +1,31 @@
-"""heteroselect compare: methods and seeds under one clock, the table of their differences, and the page of all runs."""
+"""heteroselect compare: methods and seeds under one clock, or pairs of two settings, and the tables of them."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heteroselect.cli.cross import cross
-from heteroselect.cli.options import Changes, DataDir, Preset, Quiet, Rounds, Threads, changes_of, numbers
+from heteroselect.cli.options import (
+    Changes,
+    DataDir,
+    Preset,
+    Quiet,
+    Rounds,
+    Seeds,
+    Threads,
+    changes_of,
+    listed,
+    numbers,
+)
 from heteroselect.cli.terminal import out, say, terminable
-from heteroselect.errors import HeteroSelectError
-from heteroselect.extras import require
-from heteroselect.runs.display.progress import err, note, shown
+from heteroselect.runs.display.progress import note
 
 if TYPE_CHECKING:
-    from heteroselect.comparison.grid import Cell
+    from heteroselect.comparison.cross import Crossing
+    from heteroselect.comparison.result import Comparison
     from heteroselect.comparison.table import Table as Compared
 
 Charge = Annotated[
@@ -26,7 +37,7 @@ Crossed = Annotated[
     typer.Option(
         "--cross",
         metavar="KEY=VALUE,…",
-        help="Two times: cross two settings of one method, as in method.select.kind=uniform,oort.",
+        help="Give it twice to cross two settings of one method, as in method.select.kind=uniform,oort.",
     ),
 ]
 Tuned = Annotated[
@@ -48,7 +59,7 @@ def compare(
             show_default=False,
         ),
     ] = "",
-    seeds: Annotated[str, typer.Option(help="Seeds with commas.")] = "42,43,44,45,46",
+    seeds: Seeds = "42,43,44,45,46",
     rounds: Rounds = None,
     charge: Charge = None,
     set_: Changes = None,
@@ -63,64 +74,55 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Run several methods under one clock and compare them."""
-    require("report", "compare")
-    from heteroselect.comparison import grid as grids
-    from heteroselect.comparison import work
-    from heteroselect.comparison.tune import read as read_tuned
+    from heteroselect.comparison import calls
+    from heteroselect.comparison.cross import read_axes
 
-    chosen = [name.strip() for name in names.split(",") if name.strip()] or (["fedavg"] if crossed else [])
-    counted = numbers("--seeds", seeds)
-    changes = grids.clocked(changes_of(set_, data_dir, rounds=rounds), charge)
-    options = {"--rounds": rounds, "--charge": charge, "--tuned": tuned}
-    command = work.command_of(preset, chosen, counted, options, set_ or [])
-    if crossed:
-        if tuned is not None:
-            raise HeteroSelectError(
-                "--tuned: settings are tuned for a whole method; allowed is only one of it and --cross."
-            )
-        path = out_dir or Path("compare") / f"{Path(preset).stem}-cross"
-        command = " ".join([command, *(word for pair in crossed for word in ("--cross", pair))])
-        grid = (preset, chosen, crossed, counted, changes, path, command)
-        cross(*grid, threads=threads, as_json=as_json, quiet=quiet)
-        return
-    path = out_dir or Path("compare") / Path(preset).stem
-    found = None if tuned is None else read_tuned(tuned, chosen, counted)
-    cells = grids.grid(preset, chosen, counted, changes, path, found)
-    work.refuse_other_comparison(path, cells)
-    if not (quiet or as_json):
-        for text in dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought):
-            note(text)
-    failed = run_cells(cells, path, threads=threads, quiet=quiet)
-    comparison, said = work.finish(cells, path, command, failed=failed)
-    for sentence in said:
-        typer.echo(sentence, err=True)
+    stem = "cross" if crossed else "compare"
+    path = out_dir or Path("compare") / f"{Path(preset).stem}{'-cross' if crossed else ''}"
+    with going_on(path):
+        found: Comparison = inspect.unwrap(calls.compare)(
+            preset,
+            listed(names) or (["fedavg"] if crossed else []),
+            seeds=numbers("--seeds", seeds),
+            rounds=rounds,
+            charge=charge,
+            settings=changes_of(set_, data_dir),
+            cross=read_axes(crossed) if crossed else None,
+            tuned=tuned,
+            out=path,
+            threads=threads,
+            progress=not quiet,
+            notice=None if quiet or as_json else note,
+            warn=say,
+        )
     if as_json:
-        typer.echo((path / "compare.json").read_text())
+        typer.echo((path / f"{stem}.json").read_text())
     elif not quiet:
-        print_table(comparison.table, path / "compare.md")
+        if found.crossing is not None:
+            print_cross(found.crossing)
+        else:
+            print_table(found.table, path / "compare.md")
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
-    if failed:
-        say(f"without {', '.join(sorted(failed))}, which did not come to an end")
-        raise typer.Exit(1)
+    end(found)
 
 
-def run_cells(
-    cells: "Sequence[Cell]", path: Path, *, threads: int | None, quiet: bool, minutes: float | None = None
-) -> dict[str, str]:
-    """Run all cells, or as many as can be started in so many minutes; returns rows that failed, and why."""
-    from heteroselect.comparison import work
-
-    live, total = err.is_terminal and not quiet, sum(cell.config.last_round for cell in cells)
-    ended = note if not quiet and not live else lambda _: None
+@contextmanager
+def going_on(path: Path) -> Iterator[None]:
+    """Say how runs that are interrupted go on."""
     try:
-        with (
-            terminable(),
-            shown("terminal" if live else "nowhere", total) as show,
-        ):
-            return work.play(cells, show, ended=ended, warn=say, minutes=minutes, threads=threads)
+        with terminable():
+            yield
     except KeyboardInterrupt:
         note(f"interrupted; the same command continues {path}.")
         raise typer.Exit(130) from None
+
+
+def end(found: "Comparison") -> None:
+    """Say what is missing, with exit code 1."""
+    missing = found.planned - len(found.rounds)
+    if missing:
+        say(f"{missing} of {found.planned} runs are not there yet: {', '.join(sorted(found.failed))}")
+        raise typer.Exit(1)
 
 
 def print_table(table: "Compared", file: Path) -> None:
@@ -141,3 +143,22 @@ def print_table(table: "Compared", file: Path) -> None:
         out.print(f"All {len(heads)} columns are in {file}.", markup=False, highlight=False, soft_wrap=True)
     for text in table.notes():
         out.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_cross(found: "Crossing") -> None:
+    """The final accuracies and the bytes of all pairs, and one sentence on how the two settings interact."""
+    from rich.table import Column, Table
+
+    from heteroselect.comparison import cross_table as tables
+    from heteroselect.comparison.cross import OUTCOMES
+
+    rows, columns = found.levels
+    for name in ("final_accuracy", "megabytes_up"):
+        outcome, effects = OUTCOMES[name], found.effects(name)
+        title = f"{outcome.title}, {outcome.unit} ({found.keys[0]} × {found.keys[1]})"
+        table = Table("", *(Column(column, justify="right") for column in columns), title=title, title_justify="left")
+        for a, level in enumerate(rows):
+            table.add_row(level, *(tables.in_line(found, name, (a, b)) for b in range(len(columns))))
+        out.print(table)
+        if effects is not None:
+            out.print(tables.interaction(outcome, effects), highlight=False)

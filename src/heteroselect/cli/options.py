@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
+Seeds = Annotated[str, typer.Option(help="Seeds with commas, or from one to another, as in 42-46.")]
 Preset = Annotated[str, typer.Argument(help="A preset, see `heteroselect presets`, or the path of a TOML file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")]
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG…", help="Per-round logs of the paper's authors.")]
@@ -58,8 +59,18 @@ def changes_of(pairs: list[str] | None, data_dir: Path | None = None, **given: A
 
 
 def numbers(option: str, text: str) -> list[int]:
-    """Whole numbers with commas between them."""
+    """Whole numbers with commas between them, or from one to another.
+
+    >>> numbers("--seeds", "1,42-44")
+    [1, 42, 43, 44]
+    """
     try:
-        return [int(word) for word in text.split(",") if word.strip()]
-    except ValueError:
-        raise HeteroSelectError(f"{option}: allowed are whole numbers with commas, not {text!r}.") from None
+        ends = [word.strip().split("-") for word in text.split(",") if word.strip()]
+        return [number for low, *high in ends for number in range(int(low), int(*high or [low]) + 1)]
+    except (TypeError, ValueError):
+        raise SettingError(f"{option}: give whole numbers with commas, as in 1,2 or 42-46, not {text!r}.") from None
+
+
+def listed(text: str) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,19 +1,20 @@
 """heteroselect study: the runs that a file stands for, and the table and the page of them."""
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heteroselect.cli.compare import print_table, run_cells
-from heteroselect.cli.options import DataDir, Quiet, Threads
+from heteroselect.cli.compare import end, going_on, print_table
+from heteroselect.cli.options import DataDir, Quiet, Threads, changes_of
 from heteroselect.cli.terminal import out, say
-from heteroselect.extras import require
 from heteroselect.runs.display.progress import note
 
 if TYPE_CHECKING:
     from heteroselect.comparison.grid import Cell
+    from heteroselect.comparison.result import Comparison
 
 
 def study(
@@ -39,50 +40,47 @@ def study(
     quiet: Quiet = False,
 ) -> None:
     """Run what is missing of a study, and write its table and its page."""
-    from heteroselect.comparison import results as kept
+    from heteroselect.comparison import calls
     from heteroselect.comparison import study as studies
-    from heteroselect.comparison import work
 
-    found = studies.read(file)
-    if data_dir is not None:
-        found = found.model_copy(update={"settings": {**found.settings, "data.dir": str(data_dir)}})
-    path = out_dir or Path("runs") / file.stem
-    planned = studies.plan(found, path, only or [], also or [])
-    if found.title and not quiet:
-        note(found.title)
-    for label, reason in planned.refused.items():
-        note(f"left out: {label}: {reason}")
+    path, settings = out_dir or Path("runs") / file.stem, changes_of(None, data_dir)
     if dry_run:
-        beside = file.parent / "results.json"  # where the studies of this repository keep theirs
-        _print_left(planned.cells, file.stem, results or (beside if kept.holds_results(beside) else None))
+        planned = studies.plan(studies.read(file, settings), path, only or [], also or [])
+        for label, reason in planned.refused.items():
+            note(f"left out: {label}: {reason}")
+        _print_left(planned.cells, file, results)
         return
-    require("report", "study")
-    work.refuse_other_study(path, file.stem, found.labels)
-    if results is not None:
-        kept.read(results)
-    failed = run_cells(planned.cells, path, threads=threads, quiet=quiet, minutes=budget)
-    command = f"heteroselect study {file}"
-    comparison, said = work.finish_study(found, file.stem, planned, path, command, failed=failed, results=results)
-    for sentence in said:
-        typer.echo(sentence, err=True)
+    with going_on(path):
+        found: Comparison = inspect.unwrap(calls.study)(
+            file,
+            only=only or (),
+            also=also or (),
+            budget=budget,
+            results=results,
+            settings=settings,
+            out=path,
+            threads=threads,
+            progress=not quiet,
+            notice=None if quiet else note,
+            warn=say,
+        )
     if not quiet:
-        print_table(comparison.table, path / f"{file.stem}.md")
-        for sentence in comparison.claims:
+        print_table(found.table, path / f"{file.stem}.md")
+        for sentence in found.claims:
             out.print(sentence, markup=False, highlight=False)
         out.print(f"folder: {path}", highlight=False, soft_wrap=True)
-    missing = sum(cell.method in failed or not cell.done for cell in planned.cells)
-    if missing:
-        say(f"{missing} of {len(planned.cells)} runs are not there yet")
-        raise typer.Exit(1)
+    end(found)
 
 
-def _print_left(cells: "Sequence[Cell]", study: str, results: Path | None) -> None:
+def _print_left(cells: "Sequence[Cell]", file: Path, results: Path | None) -> None:
     """What is left to run here, and for how long, and of how many of these a file of results has the figures."""
-    from heteroselect.comparison.results import recorded
+    from heteroselect.comparison.results import holds_results, recorded
     from heteroselect.comparison.study import estimate
 
+    beside = file.parent / "results.json"  # where the studies of this repository keep theirs
+    results = results or (beside if holds_results(beside) else None)
     left, seconds = estimate(cells)
-    there = recorded(results, study, left) if results is not None else []
+    there = recorded(results, file.stem, left) if results is not None else []
     for cell in left:
         known = f"; its figures are in {results}" if any(cell is one for one in there) else ""
         text = f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds{known}"

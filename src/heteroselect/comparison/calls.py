@@ -1,42 +1,46 @@
-"""What people call in Python for many runs: `compare` methods, run a `study`."""
+"""What people call in Python for many runs, and the command line too: `compare` and `tune` methods, run a `study`."""
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from heteroselect.comparison import grid as grids
+from heteroselect.comparison import cross as crosses
+from heteroselect.comparison import finish as ends
 from heteroselect.comparison import results as kept
 from heteroselect.comparison import study as studies
-from heteroselect.comparison import work
-from heteroselect.comparison.grid import Cell
+from heteroselect.comparison import tune as tuning
+from heteroselect.comparison.grid import Cell, Runner, Source, called, clocked, grid
 from heteroselect.comparison.result import Comparison
-from heteroselect.comparison.tune import read as read_tuned
+from heteroselect.comparison.tune import Found, Tuned
 from heteroselect.core.evaluate import Function, Metric
 from heteroselect.core.flat import Loss
-from heteroselect.errors import HeteroSelectError, in_python
+from heteroselect.errors import SettingError, in_python
 from heteroselect.extras import require
 from heteroselect.round.method import Method
 from heteroselect.runs.display.progress import shown, where
 from heteroselect.runs.own import Own
+from heteroselect.settings.config import flatten
 from heteroselect.world import World
 
 SEEDS = (42, 43, 44, 45, 46)
+Tell = Callable[[str], None] | None
 
 
 @in_python
 def compare(
-    config: str | Path | Mapping[str, Any] = "mnist",
+    config: Source = "mnist",
     methods: Sequence[str | Method] = ("heteroselect", "fedavg"),
     *,
     seeds: Sequence[int] = SEEDS,
     rounds: int | None = None,
     charge: str | None = None,
     settings: Mapping[str, Any] | None = None,
+    cross: Mapping[str, Sequence[Any]] | None = None,
     tuned: str | Path | None = None,
     model: Callable[[], nn.Module] | nn.Module | str | None = None,
     data: Any = None,
@@ -47,6 +51,8 @@ def compare(
     out: str | Path | None = None,
     threads: int | None = None,
     progress: bool | None = None,
+    notice: Tell = None,
+    warn: Tell = None,
 ) -> Comparison:
     """Run several methods under one clock, with the same partition, links and devices for each seed, and compare them.
 
@@ -56,42 +62,60 @@ def compare(
         rounds      how many rounds each run has
         charge      the clock: "everything" (if you name none), "uplink" or "paper"
         settings    single changes for all runs, with dotted keys: {"clients": 50}
+        cross       two settings of one method, each with its values; all pairs of them are run, and `crossing` of what
+                    is returned has their effects: {"method.select.kind": ["uniform", "oort"], "selected": [5, 10]}
         tuned       a folder of `heteroselect tune`, whose settings the methods take
         model, data, test, loss, metric, world    your own, as in `run`; a metric has the unit % and higher is better
         out         a folder for the runs, their tables and their page. The same call goes on with a comparison that was
                     interrupted; without a folder nothing is kept but what is returned
         threads     clients that train at once
         progress    whether to show it; by default in a notebook and on a terminal
+        notice      is told what a method brings along, what is left out, and which files are written
+        warn        is told of runs that fail; by default a Python warning
 
     >>> small = {"clients": 20, "selected": 4, "method.solver.steps": 5}
     >>> found = compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=small)
     >>> sorted(row.method for row in found.table.rows), len(found.summaries)
     (['fedavg', 'oort'], 4)
     """
-    given = {} if rounds is None else {"rounds": rounds}
-    own, settings = _checked(Own(model, data, test, loss, metric, world)).settled(settings)
-    changes, names = grids.clocked({**settings, **given}, charge), list(methods)
-    with _place(out) as path:
-        called = [name.name if isinstance(name, Method) else name for name in names]
-        found = None if tuned is None else read_tuned(Path(tuned), called, seeds)
-        cells = grids.grid(config, names, seeds, changes, path, found, own)
-        work.refuse_other_comparison(path, cells)
-        words = {"--rounds": rounds, "--charge": charge, "--tuned": tuned}
-        pairs = [f"{key}={value}" for key, value in settings.items()]
-        named = "SETTINGS" if isinstance(config, Mapping) else str(config)
-        command = work.command_of(named, called, seeds, words, pairs) + _with(own)
-        failed = _played(cells, threads=threads, progress=progress)
-        return work.finish(cells, path, command, failed=failed, keep=out is not None)[0]
+    own, given = _checked(Own(model, data, test, loss, metric, world)).settled(settings)
+    names, changes = called(methods), clocked({**given, **({} if rounds is None else {"rounds": rounds})}, charge)
+    options = {"methods": names, "seeds": seeds, "rounds": rounds, "charge": charge, "tuned": tuned}
+    command = _command("compare", config, options, given, cross, own)
+    with _place(out, "compare") as path:
+        if cross is not None:
+            study = crosses.study_of(config, names, cross, seeds, changes, tuned)
+            crossing = crosses.arranged(study, studies.plan(study, path, own=own))
+            _tell(notice, (f"left out: {crossing.pair(place)}: {why}" for place, why in crossing.refused.items()))
+            ends.refuse_to_lose(path, "cross", "compare", study.labels, seeds)
+            failed = _played(crossing.all_cells, progress, warn, threads)
+            done = ends.ended(crossing.all_cells, (), "compare")
+            more = {"folder": path if out else None, "crossing": crossing}
+            found = ends.compared(crossing.all_cells, done, failed, ranked=False, **more)
+            if out is not None:
+                _write_cross(crossing, path, command)
+            return found
+        settled = None if tuned is None else tuning.read(Path(tuned), names, seeds)
+        cells = grid(config, methods, seeds, changes, path, settled, own)
+        ends.refuse_to_lose(path, "compare", "compare", [cell.method for cell in cells], seeds)
+        _tell(notice, dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought))
+        failed = _played(cells, progress, warn, threads)
+        done = ends.ended(cells, failed, "compare")
+        found = ends.compared(cells, done, failed, ranked=True, folder=path if out else None)
+        if out is not None:
+            _tell(notice, ends.written(found, done, path, "compare", command))
+        return found
 
 
 @in_python
 def study(
-    source: str | Path | Mapping[str, Any],
+    source: Source,
     *,
     only: Sequence[str] = (),
     also: Sequence[str | Path] = (),
     budget: float | None = None,
     results: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
     model: Callable[[], nn.Module] | nn.Module | str | None = None,
     data: Any = None,
     test: Any = None,
@@ -101,6 +125,8 @@ def study(
     out: str | Path | None = None,
     threads: int | None = None,
     progress: bool | None = None,
+    notice: Tell = None,
+    warn: Tell = None,
 ) -> Comparison:
     """Run what is missing of a study, and compare its rows.
 
@@ -109,11 +135,11 @@ def study(
         also        folders whose finished runs are taken, too
         budget      start no run after so many minutes
         results     a JSON file that the rows and the claims, with verdicts, are put into
+        settings    single changes for all rows, which a row may change again
         model, data, test, loss, metric, world    your own, as in `run`, for all rows
         out         a folder for the runs, their tables and their page; what is there is not run again. Without a folder
                     nothing is kept but what is returned
-        threads     clients that train at once
-        progress    whether to show it; by default in a notebook and on a terminal
+        threads, progress, notice, warn    as in `compare`
 
     >>> rows = [{"method": "fedavg"}, {"method": "fedavg", "name": "far", "settings": {"method.solver.steps": 9}}]
     >>> claim = {"text": "nine steps end higher than five", "better": "far", "than": "fedavg"}
@@ -122,66 +148,171 @@ def study(
     >>> [row.method for row in found.table.rows], len(found.claims)
     (['fedavg', 'far'], 1)
     """
-    own, named = _checked(Own(model, data, test, loss, metric, world)).settled()
-    file = None if isinstance(source, Mapping) else Path(source)
-    wanted = studies.checked(source) if isinstance(source, Mapping) else studies.read(Path(source))
-    wanted = wanted.model_copy(update={"settings": {**wanted.settings, **named}})
-    with _place(out) as path:
+    own, given = _checked(Own(model, data, test, loss, metric, world)).settled(settings)
+    name, wanted = "study" if isinstance(source, Mapping) else Path(source).stem, studies.read(source, given)
+    with _place(out, "study") as path:
         planned = studies.plan(wanted, path, only, [Path(folder) for folder in also], own)
-        name = file.stem if file is not None else "study"
-        work.refuse_other_study(path, name, wanted.labels)
+        _tell(notice, [wanted.title] if wanted.title else [])
+        _tell(notice, (f"left out: {label}: {why}" for label, why in planned.refused.items()))
+        ends.refuse_to_lose(path, name, "study", wanted.labels)
         gathered = None if results is None else Path(results)
         if gathered is not None:
             kept.read(gathered)
-        failed = _played(planned.cells, threads=threads, progress=progress, minutes=budget)
-        command = f"heteroselect study {file or 'TABLES'}" + _with(own)
-        ends: dict[str, Any] = {"failed": failed, "results": gathered, "keep": out is not None}
-        return work.finish_study(wanted, name, planned, path, command, **ends)[0]
+        failed = _played(planned.cells, progress, warn, threads, budget)
+        done = ends.ended(planned.cells, failed, "study")
+        command = f"heteroselect study {'TABLES' if isinstance(source, Mapping) else source}{_in_python(own)}"
+        rows = kept.collect(wanted, name, planned, command)
+        claims = {kept.sentence(claim): claim for claim in rows["claims"]}
+        left = {**failed, **planned.refused}
+        more = {"folder": path if out else None, "claims": tuple(claims)}
+        found = ends.compared(planned.cells, done, left, ranked=False, **more)
+        if out is not None:
+            _tell(notice, ends.written(found, done, path, name, command, claims))
+        if gathered is not None:
+            kept.keep_rounds(gathered, wanted, name, planned)
+            kept.merge(gathered, rows)
+        return found
+
+
+def _write_cross(crossing: crosses.Crossing, path: Path, command: str) -> None:
+    from heteroselect.comparison import cross_table
+    from heteroselect.comparison.report import heatmap  # Matplotlib takes a second to import
+
+    cross_table.write(crossing, path, command)
+    heatmap.write(crossing, path, command)
+
+
+@in_python
+def tune(
+    config: Source = "mnist",
+    methods: Sequence[str | Method] = ("heteroselect", "fedavg"),
+    *,
+    trials: int = 12,
+    seeds: Sequence[int] = (101, 102),
+    by: str = "at-bytes",
+    compare_seeds: Sequence[int] = SEEDS,
+    rounds: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    model: Callable[[], nn.Module] | nn.Module | str | None = None,
+    data: Any = None,
+    test: Any = None,
+    loss: Loss | None = None,
+    metric: Metric | Function | None = None,
+    world: World | None = None,
+    out: str | Path | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    warn: Tell = None,
+) -> Tuned:
+    """Tune methods with equal effort, on validation examples; the test part is not looked at.
+
+        trials          per method; the first one is the method's default
+        seeds           of the runs of each trial, which the comparison does not use
+        by              what is best: accuracy "at-bytes" or "at-seconds", those of the first method's default; the
+                        "final" accuracy; or the "time-to-target"
+        compare_seeds   those of the comparison, which are kept apart
+        out             a folder for the trials and the settings that were found, which `compare(…, tuned=out)` takes
+        The others are as in `compare`.
+
+    >>> small = {"clients": 20, "selected": 4, "method.solver.steps": 5}
+    >>> found = tune("mnist", ["fedavg"], trials=2, seeds=[101], rounds=2, settings=small)
+    >>> found.methods["fedavg"].best in (0, 1), sorted(found.settings)
+    (True, ['fedavg'])
+    """
+    own, given = _checked(Own(model, data, test, loss, metric, world)).settled(settings)
+    names, changes = called(methods), clocked({**flatten(given), **({} if rounds is None else {"rounds": rounds})})
+    options = {"methods": names, "trials": trials, "seeds": seeds, "by": by, "rounds": rounds}
+    command, budgets, found = _command("tune", config, options, given, None, own), list[float](), list[Found]()
+    with _place(out, "tune") as path:
+        contests = tuning.plan(config, methods, trials, seeds, changes, path, compare_seeds, by, own)
+        with _runner(sum(contest.rounds for contest in contests), progress, warn, threads) as runner:
+            for contest in contests:
+                found.append(tuning.contend(contest, by, budgets, tuning.player(runner)))
+                if out is not None:
+                    tuning.write(found[-1], by, command, path)
+        if out is not None:
+            tuning.write_all(found, by, seeds, budgets, command, path)
+        return Tuned({one.contest.name: one for one in found}, by, path if out else None)
 
 
 def _checked(own: Own) -> Own:
     """What the user handed over; one sentence about a metric that tables cannot tell."""
     measure = Metric.of(own.metric).measure
     if measure.unit != "%" or not measure.higher:
-        raise HeteroSelectError(
-            f"metric: tables of a comparison have percentages, of which more is better; allowed is a Metric with the "
-            f'unit "%" and higher=True, not {measure.name}.'
+        raise SettingError(
+            "metric: tables of a comparison have percentages, of which more is better; give a Metric with the unit "
+            f'"%" and higher=True, not {measure.name}.'
         )
     return own
 
 
-def _with(own: Own) -> str:
+def _command(
+    name: str,
+    config: Source,
+    options: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    cross: Mapping[str, Sequence[Any]] | None,
+    own: Own,
+) -> str:
+    """The command line that does the same; where the data lie is no part of it."""
+    words = ["heteroselect", name, "SETTINGS" if isinstance(config, Mapping) else str(config)]
+    pairs = [f"{key}={_typed(value)}" for key, value in flatten(settings).items() if key != "data.dir"]
+    crossed = [f"{key}={_typed(values)}" for key, values in (cross or {}).items()]
+    words += [word for key, value in options.items() if value is not None for word in (f"--{key}", _typed(value))]
+    words += [word for pair in pairs for word in ("--set", pair)]
+    return " ".join([*words, *(word for pair in crossed for word in ("--cross", pair))]) + _in_python(own)
+
+
+def _typed(value: Any) -> str:
+    """As one types it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(_typed, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _in_python(own: Own) -> str:
     """What a command line cannot say."""
     return f" (in Python, with own {', '.join(own.names)})" if own else ""
 
 
 @contextmanager
-def _place(out: str | Path | None) -> Iterator[Path]:
+def _place(out: str | Path | None, command: str) -> Iterator[Path]:
     """The user's folder, or one that is gone afterwards."""
     if out is not None:
-        require("report", "out")  # the page and the figures, before anything is run
+        require("report", command)  # the page and the figures, before anything is run
         yield Path(out)
         return
     with tempfile.TemporaryDirectory(prefix="heteroselect-") as folder:
         yield Path(folder) / "runs"
 
 
-def _played(
-    cells: Sequence[Cell], *, threads: int | None, progress: bool | None, minutes: float | None = None
-) -> dict[str, str]:
-    """Run all cells and show how far they are: live, or else a line for each run that ends."""
+def _tell(notice: Tell, texts: Iterable[str]) -> None:
+    for text in texts:
+        (notice or _nothing)(text)
+
+
+@contextmanager
+def _runner(
+    rounds: int, progress: bool | None, warn: Tell, threads: int | None, minutes: float | None = None
+) -> Iterator[Runner]:
+    """Shows how far the runs are: live, or else by a line for each run that ends."""
     place = where(progress)
     lines = place == "lines"
-    with shown(place, sum(cell.config.last_round for cell in cells)) as show:
-        return work.play(
-            cells,
-            _nothing if lines else show,
-            ended=(lambda text: show(text, 0)) if lines else _nothing,
-            warn=lambda text: warnings.warn(text, stacklevel=5),
-            minutes=minutes,
-            threads=threads,
-        )
+    with shown(place, rounds) as show:
+        by_line: Callable[[str], None] = (lambda text: show(text, 0)) if lines else _nothing
+        yield Runner(_nothing if lines else show, by_line, warn or _warn, threads, minutes)
+
+
+def _played(
+    cells: Sequence[Cell], progress: bool | None, warn: Tell, threads: int | None, minutes: float | None = None
+) -> dict[str, str]:
+    with _runner(sum(cell.config.last_round for cell in cells), progress, warn, threads, minutes) as runner:
+        return runner.play_all(cells)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=6)
 
 
 def _nothing(*_: object) -> None:
-    """Does nothing with what it is told."""
+    """Do nothing."""

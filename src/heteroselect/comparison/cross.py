@@ -10,16 +10,16 @@ reason, and so is a run that failed, afterwards.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from heteroselect.comparison.effects import Effects, Floats, decompose
-from heteroselect.comparison.grid import Cell
+from heteroselect.comparison.grid import Cell, refuse_twice
 from heteroselect.comparison.over_seeds import Arrivals, tail
-from heteroselect.comparison.study import Planned, RowTable, Study, plan
-from heteroselect.errors import HeteroSelectError
+from heteroselect.comparison.study import Planned, RowTable, Study
+from heteroselect.errors import SettingError
 from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.loop import KINDS_OF_BYTES
 from heteroselect.runs.result import Line
@@ -77,21 +77,12 @@ OUTCOMES: dict[str, Outcome] = {
 
 
 def read_axes(pairs: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """Two times KEY=VALUE,VALUE,… as typed on the command line."""
-    axes: dict[str, tuple[Any, ...]] = {}
-    for pair in pairs:
-        key, equals, text = pair.partition("=")
-        words = [word.strip() for word in text.split(",") if word.strip()]
-        values = tuple(parse_changes([f"{key}={word}"])[key.strip()] for word in words) if equals else ()
-        if len(values) < 2 or len(set(values)) < len(values) or key.strip() in axes:
-            raise HeteroSelectError(
-                f"--cross: allowed are two settings, each with two or more values, as in "
-                f"method.select.kind=uniform,oort, not {pair!r}."
-            )
-        axes[key.strip()] = values
-    if len(axes) != 2:
-        raise HeteroSelectError(f"--cross: allowed are two settings, each with its values, not {len(axes)}.")
-    return axes
+    """KEY=VALUE,VALUE,… as typed on the command line."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for key, _, text in (pair.partition("=") for pair in pairs):
+        values = (parse_changes([f"value={word}"])["value"] for word in text.split(",") if word.strip())
+        found[key.strip()] = (*found.get(key.strip(), ()), *values)
+    return found
 
 
 def short(key: str) -> str:
@@ -182,36 +173,37 @@ class Crossing:
         return "not reached" if any(cell.done for cell in self.cells[place]) else "failed"
 
 
-def crossing(
-    preset: str, base: str, axes: Axes, seeds: Sequence[int], changes: Mapping[str, Any], out: Path
-) -> Crossing:
-    """The grid of a method, checked: every value works with at least one of the other axis."""
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
-    row = RowTable(method=base)
-    study = Study(
-        row=(row,),
-        preset=preset,
-        seeds=tuple(seeds),
-        settings=dict(changes),
-        cross={k: tuple(v) for k, v in axes.items()},
+def study_of(
+    config: Any, names: Sequence[str], axes: Axes, seeds: Sequence[int], changes: Mapping[str, Any], tuned: Any = None
+) -> Study:
+    """A method with two of its settings crossed, as a study of one row and two axes."""
+    refuse_twice(names, seeds)
+    if len(names) != 1 or isinstance(config, Mapping):
+        raise SettingError("--methods: give one method (and a preset or a file) with --cross.")
+    if tuned is not None:
+        raise SettingError("--tuned: settings are tuned for a whole method; leave out --tuned or --cross.")
+    if len(axes) != 2 or any(len(set(values)) < max(2, len(values)) for values in axes.values()):
+        raise SettingError(
+            "--cross: give two settings, each with two or more values, as in --cross method.select.kind=uniform,oort "
+            "--cross method.compress.kind=none,stc."
+        )
+    cross = {key: tuple(values) for key, values in axes.items()}
+    return Study(
+        row=(RowTable(method=names[0]),), preset=str(config), seeds=tuple(seeds), settings=dict(changes), cross=cross
     )
-    return arranged(study, plan(study, out))
 
 
 def arranged(study: Study, planned: Planned) -> Crossing:
-    """The runs of a study of one row and two axes, as a table."""
-    (row,), (first, second) = study.row, study.cross
-    places = [(a, b) for a in range(len(study.cross[first])) for b in range(len(study.cross[second]))]
-    labels = {
-        place: f"{row.label}, {study.cross[first][place[0]]}, {study.cross[second][place[1]]}" for place in places
-    }
-    cells = {p: [cell for cell in planned.cells if cell.method == labels[p]] for p in places}
-    refused = {p: planned.refused[labels[p]] for p in places if labels[p] in planned.refused}
-    for axis, key in enumerate(study.cross):
-        for at, value in enumerate(study.cross[key]):
-            same = [place for place in places if place[axis] == at]
+    """The runs of a study of one row and two axes, as a table; every value works with at least one of the other
+    axis."""
+    (row,), levels = study.row, list(study.cross.values())
+    pairs = product(*(enumerate(values) for values in levels))
+    labels = {(a, b): f"{row.label}, {first}, {second}" for (a, first), (b, second) in pairs}
+    cells = {place: [cell for cell in planned.cells if cell.method == label] for place, label in labels.items()}
+    refused = {place: planned.refused[label] for place, label in labels.items() if label in planned.refused}
+    for axis, (key, values) in enumerate(study.cross.items()):
+        for at, value in enumerate(values):
+            same = [place for place in cells if place[axis] == at]
             if not any(cells[place] for place in same):
-                reason = refused[same[0]]
-                raise HeteroSelectError(f"--cross: {key}={value} works with no value of the other axis ({reason})")
+                raise SettingError(f"--cross: {key}={value} works with no value of the other axis ({refused[same[0]]})")
     return Crossing(row.label, study.cross, row.seeds or study.seeds, cells, refused)

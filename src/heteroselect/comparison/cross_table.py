@@ -188,6 +188,7 @@ def _json(crossing: Crossing, command: str) -> dict[str, Any]:
         "method": crossing.base,
         "axes": {key: list(values) for key, values in crossing.axes.items()},
         "seeds": list(crossing.seeds),
+        "runs": [{"row": cell.method, "seed": cell.seed} for cell in crossing.all_cells],
         "refused": {crossing.pair(place): reason for place, reason in crossing.refused.items()},
         "outcomes": outcomes,
     }
@@ -207,6 +208,7 @@ def _plain(value: Any) -> Any:
 def write(crossing: Crossing, out: Path, command: str) -> None:
     """The tables as Markdown, CSV and JSON."""
     with as_user_error(out):
+        out.mkdir(parents=True, exist_ok=True)  # (all runs may be those of other studies)
         write_whole(out / "cross.md", markdown(crossing, command).encode())
         write_whole(out / "cross.csv", _csv(crossing).encode())
         content = json.dumps(_json(crossing, command), indent=1, allow_nan=False)

@@ -1,22 +1,24 @@
-"""Many methods under one clock: a grid of methods and seeds.
+"""Grids of runs: a cell is a row with a seed, and one runner plays those of `compare`, `--cross`, `study` and `tune`.
 
 All runs of a seed share the partition, the links and the devices, because these come from the seed and the experiment
 and from nothing else; what a method sets of the data is left out. A grid can be interrupted and continued:
 finished runs are not run again, and a run that was interrupted is resumed.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from heteroselect.data.hub import HUB
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, HeteroSelectError, SettingError
 from heteroselect.round.method import Method
 from heteroselect.runs.api import choose_device, resume, run_loaded
+from heteroselect.runs.display.progress import Show
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import deciding, listed, unequal
-from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished
+from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished, whole_rounds
 from heteroselect.runs.identity import fingerprint, planned, unlike
 from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import rewrite
@@ -25,23 +27,31 @@ from heteroselect.settings import Config, PaperRow, own
 from heteroselect.settings.config import Loaded, load, read_config
 from heteroselect.settings.method import completed
 
+Source = str | Path | Mapping[str, Any]
+NOTHING = Own()
+Known = dict[Any, str | None]
+"""Digests of data sets, each of which is read once."""
+
 
 @dataclass(frozen=True)
 class Cell:
-    """One run of the grid: its settings and its method, the folder it is or will be in, the method where it is
-    the user's own (FILE.py:NAME, or itself), what its row changes of which preset, and the figures it stands beside."""
+    """One run of a grid: its row and its seed, its settings and its method, and the folder it is or will be in."""
 
     method: str
+    """the label of its row"""
     seed: int
     loaded: Loaded
     path: Path
     file: str | Method | None = None
+    """the method where it is the user's own: FILE.py:NAME, or itself"""
     preset: str = ""
     changes: Mapping[str, Any] = field(default_factory=dict)
+    """what its row changes of the preset"""
     beside: tuple[PaperRow, ...] = ()
+    """the figures of a paper that it stands beside"""
     like: Path | None = None
     """the same run under another clock, where that makes no other difference"""
-    own: Own = field(default_factory=Own)
+    own: Own = NOTHING
     """model, data and the like, where the user handed them over"""
 
     @property
@@ -52,68 +62,122 @@ class Cell:
     def done(self) -> bool:
         return finished(self.path)
 
+    def reached(self, until: int | None) -> bool:
+        """Whether the run is there up to this round, or to its end."""
+        return self.done or (until is not None and len(whole_rounds(self.path)) >= until)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a grid: a method with settings laid over a preset, which makes a cell of each seed."""
+
+    method: str | Method
+    source: Source
+    changes: Mapping[str, Any]
+    out: Path
+    label: str = ""
+    """by default the method's name"""
+    folder: Path | None = None
+    """by default that of its label below `out`"""
+    charge: str = "everything"
+    compared: bool = True
+    paper: tuple[PaperRow, ...] = ()
+    own: Own = NOTHING
+
+    def cell(self, seed: int) -> Cell:
+        given = {"world.charge": self.charge, **self.changes, "seed": seed}
+        free = self.own.metric is not None
+        loaded = load(self.source, method=self.method, changes=given, compared=self.compared, any_target=free)
+        if self.paper:
+            loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": self.paper}))
+        label = self.label or loaded.method.name
+        path = (self.folder or self.out / label.replace("/", "-")) / f"seed-{seed}"
+        file = self.method if isinstance(self.method, Method) or own.is_path(self.method) else None
+        return Cell(label, seed, loaded, path, file, str(self.source), self.changes, self.paper, own=self.own)
+
 
 def grid(
-    preset: str | Path | Mapping[str, Any],
+    preset: Source,
     names: Sequence[str | Method],
     seeds: Sequence[int],
     changes: Mapping[str, Any],
     out: Path,
     tuned: Mapping[str, Mapping[str, Any]] | None = None,
-    handed: Own | None = None,
+    handed: Own = NOTHING,
 ) -> list[Cell]:
-    """All runs, seed by seed, so that a grid that is interrupted has compared everybody on the seeds it has. A name may
-    be that of a file, FILE.py:NAME, or stand for a method itself; `tuned` has settings of single methods, by these
-    names; `handed` is what the user handed over."""
-    known_names = [name.name if isinstance(name, Method) else name for name in names]
-    if not names or len(set(known_names)) < len(names):
-        raise HeteroSelectError("--methods: allowed are one or more names, each once, as in --methods fedavg,oort.")
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
+    """All runs of a comparison, seed by seed, so that one that is interrupted has compared all methods on the seeds it
+    has. A name may be that of a file, FILE.py:NAME, or stand for a method itself; `tuned` has settings of single
+    methods, by these names; `handed` is what the user handed over."""
+    refuse_twice(called(names), seeds)
     if (out / CONFIG).is_file():
-        raise HeteroSelectError(f"--out: {out} holds a run; allowed is a new folder, or one of an earlier comparison.")
-    cells = []
-    for seed in seeds:
-        for name, given in zip(known_names, names, strict=True):
-            mine = {**(tuned or {}).get(name, {}), **changes, "seed": seed}
-            free = handed is not None and handed.metric is not None
-            loaded = load(preset, method=given, changes=mine, compared=True, any_target=free)
-            called = loaded.method.name
-            file = given if isinstance(given, Method) or own.is_path(given) else None
-            cells.append(Cell(called, seed, loaded, out / called / f"seed-{seed}", file, own=handed or Own()))
+        raise FolderError(f"--out: {out} holds a run; name a new folder, or one of an earlier comparison.")
+    rows = [
+        Row(given, preset, {**(tuned or {}).get(name, {}), **changes}, out, own=handed)
+        for name, given in zip(called(names), names, strict=True)
+    ]
+    cells = [row.cell(seed) for seed in seeds for row in rows]
     if len({cell.method for cell in cells}) < len(names):
-        raise HeteroSelectError("--methods: two of them have one name; allowed is another name for each of your own.")
-    known: dict[Any, str | None] = {}
+        raise SettingError("--methods: two of them have one name; give each method of your own another name.")
+    known: Known = {}
     for cell in cells:
         refuse_another(cell, known)
     return cells
 
 
-def refuse_another(cell: Cell, known: dict[Any, str | None] | None = None) -> None:
-    """A folder of the grid may hold this very run, and no other; `known` keeps digests of data sets."""
-    file = cell.path / CONFIG
-    if not file.is_file():
+def called(methods: Sequence[str | Method]) -> list[str]:
+    """The methods by name."""
+    return [one.name if isinstance(one, Method) else one for one in methods]
+
+
+def refuse_twice(names: Sequence[str], seeds: Sequence[int]) -> None:
+    """Refuse a method or a seed that is named twice, and none at all."""
+    if not names or len(set(names)) < len(names):
+        raise SettingError("--methods: give one or more names, each once, as in --methods fedavg,oort.")
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise SettingError("--seeds: give one or more whole numbers, each once, as in --seeds 42-46.")
+
+
+def clocked(changes: Mapping[str, Any], charge: str | None = None) -> dict[str, Any]:
+    """The changes with the clock of a comparison: the one that is asked for, else `everything`. Whatever a preset has,
+    methods are compared by what they really cost."""
+    if charge is not None and "world.charge" in changes:
+        raise SettingError(f"--charge: world.charge is set too; leave out one of the two, {charge!r} or that.")
+    return {"world.charge": charge or "everything", **changes}
+
+
+def refuse_another(cell: Cell, known: Known | None = None) -> None:
+    """Refuse a folder of the grid that holds another run than this very one."""
+    if not (cell.path / CONFIG).is_file():
         return
-    there, prepared = config_in(file), _prepared(cell)
+    prepared = prepare(cell.loaded, cell.own, identify=True) if cell.own else None
     config = cell.config if prepared is None else prepared.config
-    if there is None or not same_settings(there, config):
-        hint = f"{_others(there, config)}; allowed is a new folder"
-        if there is not None and there.world.charge != cell.config.world.charge:
-            hint += f", or --charge {there.world.charge}, which is that run's clock"
-        raise HeteroSelectError(f"--out: {cell.path} holds a run with other settings{hint}.")
-    # a run that has finished is only read, and whatever moves bits today has not moved its
-    if prepared is not None:
-        mine = replace(fingerprint(prepared, choose_device(None)), drawn={})  # what is drawn follows from the seed
-        found = unlike(cell.path, mine, versions=not cell.done) or []
-    else:
+    _refuse_other_settings(cell, config)
+    if prepared is None:
         found = differences(cell.path, cell.loaded, {} if known is None else known, versions=not cell.done)
+    else:
+        found = _differences_of_own(cell, prepared)
     if found:
-        raise HeteroSelectError(f"--out: {cell.path} holds another run ({listed(found)}); allowed is a new folder.")
+        raise FolderError(f"--out: {cell.path} holds another run ({listed(found)}); name a new folder.")
 
 
-def _prepared(cell: Cell) -> Experiment | None:
-    """A run with what the user handed over, of which settings alone tell nothing."""
-    return prepare(cell.loaded, cell.own, identify=True) if cell.own else None
+def _refuse_other_settings(cell: Cell, config: Config) -> None:
+    there = config_in(cell.path / CONFIG)
+    if there is not None and same_settings(there, config):
+        return
+    text = f"--out: {cell.path} holds a run with other settings"
+    if there is None:
+        raise FolderError(f"{text}; name a new folder.")
+    text += f" ({_told_apart(there, config)}); name a new folder"
+    if there.world.charge != config.world.charge:
+        text += f", or give --charge {there.world.charge}, which is that run's clock"
+    raise FolderError(f"{text}.")
+
+
+def _differences_of_own(cell: Cell, prepared: Experiment) -> list[str]:
+    """How the run in a cell's folder differs from that with what the user handed over, which settings say nothing of.
+    A run that has finished is only read: whatever moves bits today has not moved its bits."""
+    mine = replace(fingerprint(prepared, choose_device(None)), drawn={})  # what is drawn follows from the seed
+    return unlike(cell.path, mine, versions=not cell.done) or []
 
 
 def config_in(file: Path) -> Config | None:
@@ -125,16 +189,13 @@ def config_in(file: Path) -> Config | None:
         return None
 
 
-def _others(there: Config | None, config: Config) -> str:
-    """The first settings that differ, with both values, in brackets."""
-    if there is None:
-        return ""
-    found = unequal(deciding(there.model_dump()), deciding(config.model_dump()))
+def _told_apart(there: Config, config: Config) -> str:
+    """The first settings that differ, with both values."""
     texts = [
         f"{key}: your file has changed" if key.endswith(".source") else f"{key}: {old} → {new}"
-        for key, old, new in found
+        for key, old, new in unequal(deciding(there.model_dump()), deciding(config.model_dump()))
     ]
-    return f" ({', '.join(texts[:3])}{', …' if len(texts) > 3 else ''})"
+    return f"{', '.join(texts[:3])}{', …' if len(texts) > 3 else ''}"
 
 
 def same_settings(one: Config, other: Config) -> bool:
@@ -142,7 +203,7 @@ def same_settings(one: Config, other: Config) -> bool:
     return deciding(one.model_dump()) == deciding(other.model_dump())
 
 
-def differences(folder: Path, loaded: Loaded, known: dict[Any, str | None], *, versions: bool = True) -> list[str]:
+def differences(folder: Path, loaded: Loaded, known: Known, *, versions: bool = True) -> list[str]:
     """How the run in a folder differs from a planned one with the same settings, in its `versions` too or not; nothing
     is known of those that were begun before there were fingerprints."""
     if not (folder / FINGERPRINT).exists():
@@ -150,14 +211,64 @@ def differences(folder: Path, loaded: Loaded, known: dict[Any, str | None], *, v
     return unlike(folder, planned(loaded, choose_device(None), known), versions=versions) or []
 
 
-def clocked(changes: Mapping[str, Any], charge: str | None) -> dict[str, Any]:
-    """The changes with the clock of a comparison: the one that is asked for, else `everything`. Whatever a preset has,
-    methods are compared by what they really cost."""
-    if "world.charge" not in changes:
-        return {**changes, "world.charge": charge or "everything"}
-    if charge is not None:
-        raise HeteroSelectError(f"--charge: world.charge is set too; allowed is one of the two, not {charge!r}.")
-    return dict(changes)
+class Pause(KeyboardInterrupt):
+    """Ends a run after a round as Ctrl-C would: with a checkpoint, so that it can go on."""
+
+
+@dataclass
+class Runner:
+    """Plays cells one after the other, shows how far they are, and keeps the rows that failed, with the reason."""
+
+    show: Show
+    ended: Callable[[str], None]
+    warn: Callable[[str], None]
+    threads: int | None = None
+    minutes: float | None = None
+    """after which no run is started any more"""
+    rounds: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    _told: dict[str, str] = field(default_factory=dict)
+    _began: float = field(default_factory=time.monotonic)
+
+    def play_all(self, cells: Sequence[Cell]) -> dict[str, str]:
+        """Play all cells, or as many as can be started in time; returns the rows that failed, and why. Ctrl-C stops all
+        of them, after the run in hand was closed."""
+        for number, cell in enumerate(cells, 1):
+            late = self.minutes is not None and time.monotonic() - self._began > 60 * self.minutes
+            if cell.done or not late:
+                self.play(cell, f"{cell.method}, seed {cell.seed} ({number} of {len(cells)})")
+        return self.failed
+
+    def play(self, cell: Cell, name: str, until: int | None = None) -> bool:
+        """Run, resume or read a cell, to its end or until a round; returns whether that could be done."""
+        there, last = cell.reached(until), cell.config.last_round
+        self.show(name, self.rounds)
+
+        def watch(line: Line) -> None:
+            self.rounds += 1
+            self.show(name, self.rounds)
+            if until is not None and until <= line["round"] < last:
+                raise Pause
+
+        status = "was there"
+        if not there or until is None:  # one that has ended is read, and what a kill left beside it is cleared
+            try:
+                status = play_cell(cell, threads=self.threads, watch=watch, warn=self.warn)
+            except Exception as error:  # whatever it is: the others are run all the same
+                self._fail(cell.method, name, error)
+                return False
+        if status == "interrupted" and not (until and cell.reached(until)):
+            raise KeyboardInterrupt
+        if there:
+            self.rounds += until or last
+        self.ended(f"{name}: {'was there' if there else f'round {until}' if until else status}")
+        return True
+
+    def _fail(self, row: str, name: str, error: Exception) -> None:
+        why = f"{'' if isinstance(error, HeteroSelectError) else type(error).__name__ + ': '}{error}"
+        self.warn(f"{name}: {f'stopped, for the same reason as {self._told[why]}.' if why in self._told else why}")
+        self.failed[row] = why
+        self._told.setdefault(why, name)
 
 
 def play_cell(
@@ -184,14 +295,12 @@ def play_cell(
 
 def _named(config: Config) -> dict[str, str]:
     """What a run that goes on has to be told again, because its folder is not believed in it; here the plan says it."""
-    named = {key: kind for key, kind in _kinds(config).items() if own.is_path(kind)}
+    kinds = {
+        f"method.{role}.kind": str(table["kind"]) for role, table in config.method.items() if isinstance(table, Mapping)
+    }
+    named = {key: kind for key, kind in kinds.items() if own.is_path(kind)}
     if config.data.name.startswith(HUB):
         named["data.name"] = config.data.name
     if config.simulate.checkpoint_dir:
         named["simulate.checkpoint_dir"] = config.simulate.checkpoint_dir
     return named
-
-
-def _kinds(config: Config) -> dict[str, str]:
-    roles = {role: table for role, table in config.method.items() if isinstance(table, Mapping)}
-    return {f"method.{role}.kind": str(table["kind"]) for role, table in roles.items()}

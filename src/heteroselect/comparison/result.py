@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from heteroselect.comparison import table as tables
+from heteroselect.comparison.cross import Crossing
 from heteroselect.core.measure import Measure
 from heteroselect.runs.display.curves import AXES, Curve, curve
 from heteroselect.runs.display.frame import frame, plot
@@ -28,6 +29,10 @@ class Comparison:
     """rows that have not come to their end, and why"""
     claims: tuple[str, ...] = ()
     """of a study, each with its verdict"""
+    crossing: Crossing | None = None
+    """of two crossed settings, with `effects(figure)` of each value and each pair"""
+    planned: int = 0
+    """how many runs there are when all have come to their end"""
 
     def __repr__(self) -> str:
         names = ", ".join(row.label for row in self.table.rows)

@@ -35,6 +35,15 @@ KEPT = (
     *("bytes_up_paper", "bytes_up", "bytes_down", "bytes_scoring", "bytes_calibration"),
 )
 """What of each round is kept beside a file of results: all that its figures are made of."""
+MEGABYTES = {
+    "megabytes": ("bytes_up_paper",),
+    "wire_megabytes": ("bytes_up",),
+    "down_megabytes": ("bytes_down",),
+    "scoring_megabytes": ("bytes_scoring",),
+    "calibration_megabytes": ("bytes_calibration",),
+    "all_megabytes": ("bytes_up", "bytes_down", "bytes_scoring", "bytes_calibration"),
+}
+"""Kinds of traffic, by what a round notes of them."""
 COMPARED = {
     "rounds_to_target": "rounds to target",
     "seconds_to_target": "seconds to target",
@@ -91,18 +100,19 @@ def figures_of(lines: Sequence[Row], target: float, measure: Measure = Measure()
     reached = None if first is None else int(first["round"])
     clocks = lines[0]["seconds_by_charge"] if lines else {}
 
-    def total(kind: str, rounds: int | None) -> float | None:
-        return None if rounds is None else float(sum(line[kind] for line in lines[:rounds])) / 1e6
-
-    def traffic(rounds: int | None) -> float | None:
-        """Both ways, whatever it was sent for."""
-        kinds = ("bytes_up", "bytes_down", "bytes_scoring", "bytes_calibration")
-        return None if rounds is None else sum(line[kind] for line in lines[:rounds] for kind in kinds) / 1e6
-
     def by_clock(rounds: int | None) -> dict[str, float | None]:
         if rounds is None:
             return dict.fromkeys(clocks)
         return {clock: sum(line["seconds_by_charge"][clock] for line in lines[:rounds]) for clock in clocks}
+
+    def megabytes(rounds: int | None) -> dict[str, float | None]:
+        """Of each kind of traffic; `all_megabytes` are both ways, whatever it was sent for."""
+        if rounds is None:
+            return dict.fromkeys(MEGABYTES)
+        return {
+            name: sum(line[kind] for line in lines[:rounds] for kind in kinds) / 1e6
+            for name, kinds in MEGABYTES.items()
+        }
 
     return {
         "rounds_run": len(lines),
@@ -112,20 +122,10 @@ def figures_of(lines: Sequence[Row], target: float, measure: Measure = Measure()
         "rounds_to_target": reached,
         "seconds_to_target": None if first is None else first["cumulative_seconds"],
         "seconds_to_target_by_clock": by_clock(reached),
-        "megabytes_to_target": total("bytes_up_paper", reached),
-        "wire_megabytes_to_target": total("bytes_up", reached),
-        "down_megabytes_to_target": total("bytes_down", reached),
-        "scoring_megabytes_to_target": total("bytes_scoring", reached),
-        "calibration_megabytes_to_target": total("bytes_calibration", reached),
-        "all_megabytes_to_target": traffic(reached),
+        **{f"{name}_to_target": value for name, value in megabytes(reached).items()},
         "total_seconds": lines[-1]["cumulative_seconds"] if lines else 0.0,
         "total_seconds_by_clock": by_clock(len(lines)),
-        "total_megabytes": total("bytes_up_paper", len(lines)),
-        "total_wire_megabytes": total("bytes_up", len(lines)),
-        "total_down_megabytes": total("bytes_down", len(lines)),
-        "total_scoring_megabytes": total("bytes_scoring", len(lines)),
-        "total_calibration_megabytes": total("bytes_calibration", len(lines)),
-        "total_all_megabytes": traffic(len(lines)),
+        **{f"total_{name}": value for name, value in megabytes(len(lines)).items()},
     }
 
 
@@ -192,20 +192,12 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
     mine = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.better and row["seed"] in others}
     if not mine:
         return None
-    reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
-    whole = reached == [len(mine), len(mine)]
     high = claim.figure in HIGH
     scale = float if high else math.log
-    beside = 0.0 if high else math.log(claim.times)
+    reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
+    whole = reached == [len(mine), len(mine)]
     differences = [scale(mine[seed]) - scale(others[seed]) for seed in mine] if whole else []
     found = interval(differences)
-    if found is not None:
-        judged = interval([one - beside for one in differences]) or found
-        side = judged.mean if high else -judged.mean
-        word = "inconclusive" if not judged.apart else "holds" if side > 0 else "refuted"
-    else:
-        known = {(len(mine), 0): "holds", (0, len(mine)): "refuted"}
-        word = known.get((reached[0], reached[1]), "inconclusive") if claim.times == 1 else "inconclusive"
     return {
         "study": study,
         **claim.model_dump(exclude={"times"} if claim.times == 1 else None),
@@ -214,8 +206,22 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
         "interval": found and {**asdict(found), "low": _unscaled(found.low, high), "high": _unscaled(found.high, high)},
         "seeds": len(mine),
         "reached": reached,
-        "verdict": word,
+        "verdict": _word(claim, differences) if found else _word_of_arrivals(claim, reached, len(mine)),
     }
+
+
+def _word(claim: ClaimTable, differences: Sequence[float]) -> str:
+    """By the interval of the differences; those of a cost are judged beside `claim.times`."""
+    found = interval([one - math.log(claim.times) for one in differences])
+    if found is None or not found.apart:
+        return "inconclusive"
+    return "holds" if (found.mean > 0) is (claim.figure in HIGH) else "refuted"
+
+
+def _word_of_arrivals(claim: ClaimTable, reached: Sequence[int], seeds: int) -> str:
+    """Where some seeds never arrive: of a cost that is not known no part is known, either."""
+    words = {(seeds, 0): "holds", (0, seeds): "refuted"} if claim.times == 1 else {}
+    return words.get((reached[0], reached[1]), "inconclusive")
 
 
 def _unscaled(value: float | None, high: bool) -> float | None:

@@ -33,7 +33,7 @@ the reason.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -41,17 +41,17 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from heteroselect.comparison.grid import Cell, config_in, differences, refuse_another
-from heteroselect.errors import HeteroSelectError
+from heteroselect.comparison.grid import NOTHING, Cell, Known, Row, config_in, differences, refuse_another
+from heteroselect.errors import HeteroSelectError, SettingError
 from heteroselect.files import read_toml
 from heteroselect.runs.fingerprint import deciding
 from heteroselect.runs.folder import CONFIG, finished, read_summary
 from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import decided
-from heteroselect.settings.config import Loaded, flatten, load
+from heteroselect.settings import Config
+from heteroselect.settings.config import flatten
 from heteroselect.settings.forms import explained
 from heteroselect.settings.group import Group
-from heteroselect.settings.own import is_path
 from heteroselect.settings.schema import PaperRow
 
 
@@ -124,32 +124,33 @@ class Planned:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def read(path: Path) -> Study:
-    """The study in a file, or one sentence about what is wrong with it."""
-    try:
-        tables = read_toml(path)
-    except OSError as error:
-        raise HeteroSelectError(f"study: {path} cannot be read ({error.strerror}).") from error
-    except ValueError as error:
-        raise HeteroSelectError(f"study: {path} is not valid TOML ({error}).") from error
-    return checked(tables, f"{path}: ")
+def read(source: str | Path | Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Study:
+    """The study in a file or a mapping, with changes of its settings laid over it; or one sentence about what is wrong
+    with it."""
+    if isinstance(source, Mapping):
+        study = _checked(source)
+    else:
+        try:
+            study = _checked(read_toml(Path(source)), f"{source}: ")
+        except OSError as error:
+            raise SettingError(f"study: {source} cannot be read ({error.strerror}).") from error
+        except ValueError as error:
+            raise SettingError(f"study: {source} is not valid TOML ({error}).") from error
+    return study.model_copy(update={"settings": {**study.settings, **(settings or {})}})
 
 
-def checked(tables: Mapping[str, Any], where: str = "") -> Study:
-    """The study that these tables are, or one sentence about what is wrong with it; `where` names their place."""
+def _checked(tables: Mapping[str, Any], where: str = "") -> Study:
     try:
         study = Study.model_validate(tables)
     except ValidationError as error:
-        raise HeteroSelectError(f"study: {where}{explained(error, Study)}.") from error
+        raise SettingError(f"study: {where}{explained(error, Study)}.") from error
     labels = [row.label for row in study.row]
     if not labels or len(set(labels)) < len(labels):
-        raise HeteroSelectError(f"study: {where}row: allowed are one or more rows, each with a name of its own.")
-    labels = study.labels
-    for claim in study.claim:
-        for name in (claim.better, claim.than):
-            if name not in labels:
-                allowed = ", ".join(map(repr, labels))
-                raise HeteroSelectError(f"study: {where}claim: allowed are the rows {allowed}, not {name!r}.")
+        raise SettingError(f"study: {where}row: give one or more rows, each with a name of its own.")
+    for name in (name for claim in study.claim for name in (claim.better, claim.than)):
+        if name not in study.labels:
+            known = ", ".join(map(repr, study.labels))
+            raise SettingError(f"study: {where}claim: there is no row {name!r}; name two of {known}.")
     return study
 
 
@@ -158,51 +159,73 @@ def plan(
     out: Path,
     only: Sequence[str] = (),
     also: Sequence[Path] = (),
-    own: Own | None = None,
+    own: Own = NOTHING,
 ) -> Planned:
     """All runs, each in its folder below `out`; one that is finished in a folder below `also`, or in that of another
     study beside `out`, is taken from there, unless model, data or the like are the user's `own`."""
     labels = [row.label for row in study.row]
     for name in only:
         if name not in labels:
-            raise HeteroSelectError(f"--only: allowed are {', '.join(labels)}, not {name!r}.")
+            raise SettingError(f"--only: there is no row {name!r}; name one of {', '.join(labels)}.")
     cells: list[Cell] = []
     refused: dict[str, str] = {}
-    known: dict[Any, str | None] = {}
-    files = [file for folder in also for file in sorted(folder.rglob(CONFIG))]
-    files = [*files, *sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))] if not own else []
-    files = [file for file in files if finished(file.parent)]
-    configs = [(file.parent, config) for file in files if (config := config_in(file)) is not None]
-    there = [(folder, config, deciding(config.model_dump())) for folder, config in configs]
-    seeds = sorted({seed for row in study.row for seed in row.seeds or study.seeds})
-    for seed, row in itertools.product(seeds, study.row):
-        if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
+    finished_runs = _Finished.of(() if own else [*_below(also), *sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))])
+    for seed, row in _rows(study, only, out, own):
+        try:
+            cell = row.cell(seed)
+        except HeteroSelectError as error:
+            if not study.cross:
+                raise SettingError(f"study: row {row.label}: {error}") from error
+            refused[row.label] = str(error)
             continue
-        for label, settings in _crossed(row, study.cross):
-            changes = {**flatten(study.settings), **flatten(row.settings), **settings}
-            preset = row.preset or study.preset
-            try:
-                given = {"world.charge": study.charge, **changes, "seed": seed}
-                shared, free = len(study.row) > 1, own is not None and own.metric is not None
-                loaded = load(preset, method=row.method, changes=given, compared=shared, any_target=free)
-            except HeteroSelectError as error:
-                if not study.cross:
-                    raise HeteroSelectError(f"study: row {label}: {error}") from error
-                refused[label] = str(error)
-                continue
-            if row.paper:
-                loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": row.paper}))
-            mine = out / label.replace("/", "-") / f"seed-{seed}"
-            wanted = deciding(loaded.config.model_dump())
-            same = (folder for folder, _, found in there if found == wanted)
-            path = next((folder for folder in same if not differences(folder, loaded, known)), mine)
-            clock = {"world.charge": wanted["world.charge"]}  # nothing else differs, and nothing hangs on it
-            others = (folder for folder, config, found in there if found | clock == wanted and not decided(config))
-            like = next((folder for folder in others if _like(folder, loaded, known)), None) if path == mine else None
-            file = row.method if is_path(row.method) else None
-            cells.append(Cell(label, seed, loaded, path, file, preset, changes, row.paper, like, own or Own()))
-            refuse_another(cells[-1], known)
+        cells.append(finished_runs.taken(cell))
+        refuse_another(cells[-1], finished_runs.known)
     return Planned(cells, refused)
+
+
+def _rows(study: Study, only: Sequence[str], out: Path, own: Own) -> Iterator[tuple[int, Row]]:
+    """Seed by seed, the rows that have it, crossed ones once for each combination of the axes."""
+    for seed in sorted({seed for row in study.row for seed in row.seeds or study.seeds}):
+        for row in study.row:
+            if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
+                continue
+            for label, values in _crossed(row, study.cross):
+                changes = {**flatten(study.settings), **flatten(row.settings), **values}
+                source, shared = row.preset or study.preset, len(study.row) > 1
+                yield seed, Row(row.method, source, changes, out, label, None, study.charge, shared, row.paper, own)
+
+
+def _below(folders: Sequence[Path]) -> list[Path]:
+    return [file for folder in folders for file in sorted(folder.rglob(CONFIG))]
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """Finished runs, which a study takes instead of running them again: where each is, its settings, and those of them
+    that decide something."""
+
+    runs: list[tuple[Path, Config, dict[str, Any]]]
+    known: Known = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, files: Iterable[Path]) -> "_Finished":
+        folders = ((file.parent, config_in(file)) for file in files if finished(file.parent))
+        return cls([(folder, one, deciding(one.model_dump())) for folder, one in folders if one is not None])
+
+    def taken(self, cell: Cell) -> Cell:
+        """The cell in the folder of the same run, or beside one that differs in its clock alone."""
+        wanted = deciding(cell.config.model_dump())
+        clock = {"world.charge": wanted["world.charge"]}
+        for folder, _, there in self.runs:
+            if there == wanted and not differences(folder, cell.loaded, self.known):
+                return replace(cell, path=folder)
+        for folder, config, there in self.runs:
+            if there | clock == wanted and not decided(config) and self._by_clock_alone(folder, cell):
+                return replace(cell, like=folder)
+        return cell
+
+    def _by_clock_alone(self, folder: Path, cell: Cell) -> bool:
+        return all(one.startswith("world.charge: ") for one in differences(folder, cell.loaded, self.known))
 
 
 def estimate(cells: Sequence[Cell]) -> tuple[list[Cell], float | None]:
@@ -223,8 +246,3 @@ def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tupl
     for values in itertools.product(*cross.values()):
         label = ", ".join([row.label, *map(str, values)])
         yield label, dict(zip(cross, values, strict=True))
-
-
-def _like(folder: Path, loaded: Loaded, known: dict[Any, str | None]) -> bool:
-    """Whether the run in a folder differs from a planned one in its clock alone."""
-    return all(one.startswith("world.charge: ") for one in differences(folder, loaded, known))

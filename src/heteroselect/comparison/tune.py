@@ -8,16 +8,19 @@ A trial is an ordinary run folder: one that was stopped can be resumed, and the 
 off."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from heteroselect.comparison import grid as grids
+from heteroselect.comparison.grid import NOTHING, Cell, Known, Row, Runner, Source, called, refuse_another, refuse_twice
+from heteroselect.comparison.report import MARK
+from heteroselect.comparison.report.write import refuse_others
 from heteroselect.comparison.trials import (
+    CRITERIA,
     FAILED,
     SPENT,
     THIRD,
@@ -30,18 +33,22 @@ from heteroselect.comparison.trials import (
     score,
     survivors,
 )
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, HeteroSelectError, SettingError
 from heteroselect.files import read_json, read_toml, write_whole
+from heteroselect.round.method import Method
 from heteroselect.runs.folder import CONFIG, as_user_error, whole_rounds
+from heteroselect.runs.own import Own
 from heteroselect.runs.result import Line
-from heteroselect.settings import own
-from heteroselect.settings.config import flatten, load
+from heteroselect.settings import own as files
+from heteroselect.settings.config import flatten
 from heteroselect.settings.renamed import current
 
 MADE = "heteroselect tune"
 VALIDATION = {"data.validation_fraction": 0.1, "data.evaluate": "validation"}
 ATTEMPTS = 20
 """Points per trial that a method may refuse before its ranges are given up."""
+Player = Callable[[Cell, int], Sequence[Line]]
+"""Gives the first rounds of a cell, and none of one that failed."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Trial:
 
     number: int
     settings: dict[str, Any]
-    cells: list[grids.Cell]
+    cells: list[Cell]
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,27 @@ class Contest:
     name: str
     knobs: list[Knob]
     trials: list[Trial]
+
+    @property
+    def last(self) -> int:
+        """The last round of each run."""
+        return self.trials[0].cells[0].config.last_round
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds its trials take at most."""
+        trials, first = len(self.trials), rung(self.last)
+        going = min(trials - 1, -(-trials // THIRD))
+        return len(self.trials[0].cells) * (self.last + (trials - 1) * first + going * (self.last - first))
+
+    @property
+    def described(self) -> str:
+        """The method and its ranges."""
+        ranges = [
+            f"  {', '.join((knob.key, *knob.also))}: {knob.range.low:g} to {knob.range.high:g}, {knob.range.scale}"
+            for knob in self.knobs
+        ]
+        return "\n".join([f"{self.name}: {len(self.trials)} trials", *ranges])
 
 
 @dataclass(frozen=True)
@@ -74,127 +102,137 @@ class Found:
 
     @property
     def settings(self) -> dict[str, Any]:
+        """Those of its best trial that differ from the default."""
         return self.contest.trials[self.best].settings
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Tuned:
+    """What tuning gave, by method."""
+
+    methods: dict[str, Found]
+    by: str
+    folder: Path | None = None
+    """where the trials and the settings are kept, if they are: `compare(…, tuned=folder)` takes them"""
+
+    @property
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """By method, the settings that differ from its default."""
+        return {name: found.settings for name, found in self.methods.items()}
+
+    def cells(self) -> list[list[str]]:
+        """A line per method as text: its name, what its default and its best trial gave, and the settings of the
+        best."""
+        return [line(found, self.by) for found in self.methods.values()]
+
+    def __repr__(self) -> str:
+        return f"<Tuned {', '.join(self.methods)} by {self.by}{f' in {self.folder}' if self.folder else ''}>"
 
 
 def stem(name: str) -> str:
     """What the file of a method is called; one's own method, FILE.py:NAME, by its NAME."""
-    return name.rpartition(":")[2] if own.is_path(name) else name
+    return name.rpartition(":")[2] if files.is_path(name) else name
 
 
 def plan(
-    preset: str,
-    names: Sequence[str],
+    config: Source,
+    methods: Sequence[str | Method],
     count: int,
     seeds: Sequence[int],
     changes: Mapping[str, Any],
     out: Path,
     apart: Sequence[int] = (),
+    by: str = "final",
+    own: Own = NOTHING,
 ) -> list[Contest]:
     """All trials of all methods; whatever is wrong with them is said here, before the first run. `apart` are the seeds
     of the comparison."""
-    if not names or len({stem(name) for name in names}) < len(names):
-        raise HeteroSelectError("--methods: allowed are one or more names, each once, as in --methods fedavg,oort.")
-    if not seeds or len(set(seeds)) < len(seeds):
-        raise HeteroSelectError("--seeds: allowed are one or more whole numbers, each once.")
-    if count < 2:
-        raise HeteroSelectError(f"--trials: allowed is 2 or more, the first of which is the default, not {count}.")
+    refuse_twice([stem(name) for name in called(methods)], seeds)
     changes = {**VALIDATION, **changes}
-    if changes["data.evaluate"] != "validation":
-        raise HeteroSelectError("data.evaluate: allowed while tuning is validation: the test part decides nothing.")
-    both = sorted(set(seeds) & set(apart))
-    if both:
-        raise HeteroSelectError(
-            f"--seeds: {', '.join(map(str, both))} is a seed of the comparison; allowed are others, as 101,102."
-        )
-    contests = []
-    for name in names:
-        base = load(preset, method=name, changes=changes, compared=True).method
-        found = knobs(base, changes)
-        if not found:
-            raise HeteroSelectError(f"--methods: {name} has no setting with a range to tune in; allowed are others.")
-        trials = list(islice(_trials(preset, name, found, seeds, changes, out / "trials" / stem(name)), count))
-        if len(trials) < count:
-            raise HeteroSelectError(
-                f"--methods: {name} refuses most of the settings in its ranges; allowed are others."
-            )
-        contests.append(Contest(name, found, trials))
-    known: dict[Any, str | None] = {}
+    _refuse_unfair(by, count, seeds, apart, changes)
+    _refuse_taken(out, [stem(name) for name in called(methods)])
+    contests = [_contest(config, method, count, seeds, changes, out, own) for method in methods]
+    known: Known = {}
     for cell in (cell for contest in contests for trial in contest.trials for cell in trial.cells):
-        grids.refuse_another(cell, known)
+        refuse_another(cell, known)
     return contests
 
 
-def _trials(
-    preset: str, name: str, found: Sequence[Knob], seeds: Sequence[int], changes: Mapping[str, Any], out: Path
-) -> Iterator[Trial]:
+def _refuse_unfair(by: str, count: int, seeds: Sequence[int], apart: Sequence[int], changes: Mapping[str, Any]) -> None:
+    if by not in CRITERIA:
+        raise SettingError(f"--by: there is no {by!r}; choose {', '.join(CRITERIA)}.")
+    if count < 2:
+        raise SettingError(f"--trials: give 2 or more, the first of which is the default, not {count}.")
+    if changes["data.evaluate"] != "validation":
+        raise SettingError("data.evaluate: leave it at validation while tuning: the test part decides nothing.")
+    if both := sorted(set(seeds) & set(apart)):
+        numbers = ", ".join(map(str, both))
+        raise SettingError(f"--seeds: {numbers} is a seed of the comparison; give others, as in --seeds 101,102.")
+
+
+def _refuse_taken(out: Path, stems: Sequence[str]) -> None:
+    if (out / CONFIG).is_file():
+        raise FolderError(f"--out: {out} holds a run; name a new folder, or one of an earlier tuning.")
+    for name in (*(f"{one}.toml" for one in stems), "tune.json"):
+        refuse_others(out / name, "--out", MADE)
+    refuse_others(out / "tune.html", "--out", MARK)
+
+
+def _contest(
+    config: Source,
+    method: str | Method,
+    count: int,
+    seeds: Sequence[int],
+    changes: Mapping[str, Any],
+    out: Path,
+    own: Own,
+) -> Contest:
     """The default, then one point after the other; those that the method refuses are passed over."""
-    number, refused = 0, 0
-    for settings in _default_and(points(found)):
-        cells = []
+    (name,) = called([method])
+    place = out / "trials" / stem(name)
+    base = Row(method, config, changes, place, own=own).cell(seeds[0])
+    found = knobs(base.loaded.method, changes)
+    if not found:
+        raise SettingError(f"--methods: {name} has no setting with a range to tune in; leave it out.")
+    trials: list[Trial] = []
+    for settings in islice(chain([{}], points(found)), count * (ATTEMPTS + 1)):
+        number = len(trials)
+        row = Row(method, config, {**changes, **settings}, out, stem(name), place / f"trial-{number:02d}", own=own)
         try:
-            for seed in seeds:
-                loaded = load(preset, method=name, changes={**changes, **settings, "seed": seed}, compared=True)
-                path = out / f"trial-{number:02d}" / f"seed-{seed}"
-                cells.append(grids.Cell(stem(name), seed, loaded, path, name if own.is_path(name) else None))
+            trials.append(Trial(number, settings, [row.cell(seed) for seed in seeds]))
         except HeteroSelectError:
-            refused += 1
-            if number == 0 or refused > ATTEMPTS * (number + 1):
-                return
-            continue
-        yield Trial(number, settings, cells)
-        number += 1
+            if not trials:
+                raise
+        if len(trials) == count:
+            return Contest(name, found, trials)
+    raise SettingError(f"--methods: {name} refuses most of the settings in its ranges; leave it out.")
 
 
-def _default_and(others: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    yield {}
-    yield from others
+def player(runner: Runner) -> Player:
+    """Plays trials as far as they are wanted, run or resumed where they are not there yet."""
+
+    def play(cell: Cell, until: int) -> list[Line]:
+        name = f"{cell.method}, {cell.path.parent.name}, seed {cell.seed}"
+        return whole_rounds(cell.path)[:until] if runner.play(cell, name, until) else []
+
+    return play
 
 
-class Pause(KeyboardInterrupt):
-    """Ends a run after a round as Ctrl-C would: with a checkpoint, so that it can go on."""
-
-
-def play(
-    cell: grids.Cell, until: int, *, threads: int | None, watch: Callable[[Line], None], warn: Callable[[str], None]
-) -> list[Line]:
-    """The first `until` rounds of a trial, run or resumed where they are not there yet."""
-    lines = whole_rounds(cell.path)
-    if not (cell.done or len(lines) >= until):
-        last = cell.config.last_round
-
-        def watching(line: Line) -> None:
-            watch(line)
-            if until <= line["round"] < last:
-                raise Pause
-
-        status = grids.play_cell(cell, threads=threads, watch=watching, warn=warn)
-        lines = whole_rounds(cell.path)
-        if status == "interrupted" and len(lines) < until:
-            raise KeyboardInterrupt
-    return lines[:until]
-
-
-def contend(contest: Contest, by: str, budgets: list[float], player: Callable[[grids.Cell, int], list[Line]]) -> Found:
+def contend(contest: Contest, by: str, budgets: list[float], play: Player) -> Found:
     """Play all trials of a method as far as they get. `budgets`, one per seed, are filled in by the first default."""
-    config = contest.trials[0].cells[0].config
-    last, first = config.last_round, rung(config.last_round)
+    last, first, target = contest.last, rung(contest.last), contest.trials[0].cells[0].config.target
 
-    def played(trial: Trial, until: int) -> list[list[Line]]:
-        return [player(cell, until) for cell in trial.cells]
+    def played(trial: Trial, until: int) -> list[Sequence[Line]]:
+        return [play(cell, until) for cell in trial.cells]
 
     def judged(runs: Sequence[Sequence[Line]]) -> Score:
-        if any(not lines for lines in runs):
-            return FAILED
-        return score(by, runs, target=config.target, budgets=budgets)
+        return score(by, runs, target=target, budgets=budgets) if all(runs) else FAILED
 
     default = played(contest.trials[0], last)
     if by in SPENT and not budgets:
         budgets += [float(sum(line[SPENT[by]] for line in lines)) for lines in default]
         if not all(budgets):
-            raise HeteroSelectError(
-                f"--by: the default of {contest.name} did not come to its end, and gives no budget."
-            )
+            raise SettingError(f"--by: the default of {contest.name} did not come to its end, and gives no budget.")
     early = [judged([lines[:first] for lines in default])]
     early += [judged(played(trial, first)) for trial in contest.trials[1:]]
     late = {0: judged(default)}
@@ -240,25 +278,11 @@ def line(found: Found, by: str) -> list[str]:
     return [found.contest.name, *scores, settings or "none: the default is the best"]
 
 
-def rounds(contest: Contest) -> int:
-    """How many rounds the trials of a method take at most."""
-    trials, config = len(contest.trials), contest.trials[0].cells[0].config
-    last, first = config.last_round, rung(config.last_round)
-    going = min(trials - 1, -(-trials // THIRD))
-    return len(contest.trials[0].cells) * (last + (trials - 1) * first + going * (last - first))
-
-
-def described(contest: Contest) -> str:
-    """A method and its ranges."""
-    ranges = [
-        f"  {', '.join((knob.key, *knob.also))}: {knob.range.low:g} to {knob.range.high:g}, {knob.range.scale}"
-        for knob in contest.knobs
-    ]
-    return "\n".join([f"{contest.name}: {len(contest.trials)} trials", *ranges])
-
-
-def summary(found: Sequence[Found], by: str, seeds: Sequence[int], budgets: Sequence[float], command: str) -> str:
-    """All trials as JSON."""
+def write_all(
+    found: Sequence[Found], by: str, seeds: Sequence[int], budgets: Sequence[float], command: str, out: Path
+) -> None:
+    """All trials as JSON, and as a page."""
+    from heteroselect.comparison.report import tuned  # Matplotlib takes a second to import
 
     def plain(one: Score | None) -> list[float | None] | None:
         return None if one is None else [value if abs(value) < float("inf") else None for value in one]
@@ -275,7 +299,9 @@ def summary(found: Sequence[Found], by: str, seeds: Sequence[int], budgets: Sequ
         for one in found
     }
     content = {"command": command, "by": by, "seeds": list(seeds), "budgets": list(budgets), "methods": methods}
-    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+    with as_user_error(out):
+        write_whole(out / "tune.json", (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+    tuned.write(found, by, out, command)
 
 
 def read(folder: Path, names: Sequence[str], seeds: Sequence[int]) -> dict[str, dict[str, Any]]:
@@ -283,26 +309,17 @@ def read(folder: Path, names: Sequence[str], seeds: Sequence[int]) -> dict[str, 
     try:
         used = set(read_json(folder / "tune.json")["seeds"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HeteroSelectError(f"--tuned: {folder} holds no tune.json of `{MADE}` ({error}).") from error
-    both = sorted(used & set(seeds))
-    if both:
-        raise HeteroSelectError(
-            f"--seeds: {', '.join(map(str, both))} was used for tuning; allowed are seeds that were not, to be fair."
-        )
-    tuned = {}
-    for name in names:
-        file = folder / f"{stem(name)}.toml"
-        try:
-            tuned[name] = current(flatten(read_toml(file)))
-        except OSError as error:
-            raise HeteroSelectError(
-                f"--tuned: {name} was not tuned, there is no {file}; allowed are methods that were."
-            ) from error
-        except ValueError as error:
-            raise HeteroSelectError(f"--tuned: {file} is not valid TOML ({error}).") from error
-    return tuned
+        raise SettingError(f"--tuned: {folder} holds no tune.json of `{MADE}` ({error}).") from error
+    if both := sorted(used & set(seeds)):
+        numbers = ", ".join(map(str, both))
+        raise SettingError(f"--seeds: {numbers} was used for tuning; give seeds that were not, to be fair.")
+    return {name: _settings_in(folder / f"{stem(name)}.toml", name) for name in names}
 
 
-def refuse_run(out: Path) -> None:
-    if (out / CONFIG).is_file():
-        raise HeteroSelectError(f"--out: {out} holds a run; allowed is a new folder, or one of an earlier tuning.")
+def _settings_in(file: Path, name: str) -> dict[str, Any]:
+    try:
+        return current(flatten(read_toml(file)))
+    except OSError as error:
+        raise SettingError(f"--tuned: {name} was not tuned, there is no {file}; tune it, or leave it out.") from error
+    except ValueError as error:
+        raise SettingError(f"--tuned: {file} is not valid TOML ({error}).") from error
