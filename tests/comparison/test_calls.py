@@ -83,7 +83,7 @@ def test_methods_models_and_data_of_ones_own(tmp_path, monkeypatch):
     again = heteroselect.compare({}, ["fedavg", OWN], **given, **own())
     assert runs == [True] * 4
     assert [one["model_sha256"] for one in again.summaries] == [one["model_sha256"] for one in found.summaries]
-    with pytest.raises(HeteroSelectError, match=r"holds another run \(data: .*allowed is a new folder"):
+    with pytest.raises(HeteroSelectError, match=r"holds another run \(data: .*name a new folder"):
         heteroselect.compare({}, ["fedavg", OWN], **given, **own(seed=1))
 
 
@@ -100,7 +100,7 @@ def test_a_comparison_is_given_more_methods_and_seeds_and_loses_none(tmp_path):
         (row, seed) for row in ("fedavg", "newest") for seed in (1, 2)
     }
     assert all(name in kept[tmp_path / "mine" / "compare.md"].decode() for name in ("fedavg", "newest"))
-    with pytest.raises(HeteroSelectError, match="holds a comparison of fedavg, newest with the seeds 1, 2"):
+    with pytest.raises(HeteroSelectError, match="has the rows fedavg, newest with the seeds 1, 2"):
         heteroselect.compare({}, [OWN], seeds=[1, 2], **given)
     assert {path: path.read_bytes() for path in kept} == kept
 
@@ -162,7 +162,7 @@ def test_a_reason_is_told_once_whoever_else_fails_for_it(tmp_path, monkeypatch):
     """As where the data set is not there: the rows keep it each, people read it once."""
     said = []
     monkeypatch.setattr("warnings.warn", lambda text, *_, **__: said.append(str(text)))
-    with pytest.raises(HeteroSelectError, match="compare: no method has come to its end"):
+    with pytest.raises(HeteroSelectError, match="compare: no run has come to its end"):
         heteroselect.compare("cifar10", ["fedavg", "oort"], seeds=[1, 2], settings={"data.dir": str(tmp_path)})
     first, *others = [text for text in said if "seed" in text]
     assert first.startswith("fedavg, seed 1 (1 of 4): The data set cifar10 is not in")
@@ -181,7 +181,7 @@ def test_a_study_from_tables_with_claims_and_ones_own_data(tmp_path):
     assert "more steps end higher" in found._repr_html_()
     assert (tmp_path / "mine" / "study.md").is_file()
     assert len(json.loads((tmp_path / "all.json").read_text())["runs"]) == 4
-    with pytest.raises(HeteroSelectError, match="study: row: allowed are one or more rows"):
+    with pytest.raises(HeteroSelectError, match="study: row: give one or more rows"):
         heteroselect.study({"row": []})
 
 

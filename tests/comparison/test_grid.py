@@ -124,8 +124,8 @@ def test_a_comparison_is_added_to_and_none_of_it_is_taken_away(compared: Path) -
     for fewer in (["--methods", "fedavg,fedavgm"], ["--seeds", "1"]):
         found = call(*words(compared, *fewer))
         assert isinstance(found.exception, HeteroSelectError)
-        assert "holds a comparison of fedavg, fedcg, heteroselect, heteroselect-as-run" in str(found.exception)
-        assert "with the seeds 1, 2; allowed are these and more" in str(found.exception)
+        assert "compare.md has the rows heteroselect, heteroselect-as-run, fedavg, fedcg" in str(found.exception)
+        assert "with the seeds 1, 2, some of which would be lost; ask" in str(found.exception)
     assert before == {path: path.read_bytes() for path in compared.glob("compare.*")}
     assert not (compared / "fedavgm").exists()
 
@@ -183,7 +183,7 @@ def test_everything_is_charged_unless_somebody_asks_for_another_clock(compared: 
 @pytest.mark.parametrize("asked", [["--charge", "paper"], ["--set", "world.charge=paper"]])
 def test_a_clock_is_asked_for_by_an_option_or_a_setting(compared: Path, asked: list[str]) -> None:
     found = call(*words(compared, *asked))
-    assert "(world.charge: everything → paper); allowed is a new folder, or --charge everything" in str(found.exception)
+    assert "(world.charge: everything → paper); name a new folder, or give --charge everything" in str(found.exception)
 
 
 def test_one_clock_is_asked_for_once(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.comparison.over_seeds import tail
 from heteroselect.comparison.results import change, figures_of, judge, judged_again, merge, rounds_file, verdict
-from heteroselect.comparison.study import ClaimTable, checked, read
+from heteroselect.comparison.study import ClaimTable, read
 from heteroselect.settings.schema import PaperRow
 
 STUDY = """
@@ -141,7 +141,7 @@ def test_of_a_cost_that_is_unknown_no_part_is_known() -> None:
 def test_accuracies_have_no_parts() -> None:
     claim = {"text": "t", "better": "fedavg", "than": "fedavg", "times": 2}
     with pytest.raises(HeteroSelectError, match="claim 1: times: allowed are figures to the target with it"):
-        checked({"row": [{"method": "fedavg"}], "claim": [claim]})
+        read({"row": [{"method": "fedavg"}], "claim": [claim]})
 
 
 def test_rows_without_a_seed_in_common_cannot_be_compared() -> None:
@@ -205,7 +205,7 @@ def test_a_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_claim_about_a_row_that_there_is_not_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(STUDY.replace('than = "slow"', 'than = "fast"'))
-    with pytest.raises(HeteroSelectError, match="claim: allowed are the rows 'fedavg', 'slow', not 'fast'"):
+    with pytest.raises(HeteroSelectError, match="claim: there is no row 'fast'; name two of 'fedavg', 'slow'"):
         read(path)
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.comparison.study import estimate, plan, read
-from heteroselect.comparison.work import refuse_other_study
+from heteroselect.comparison.finish import refuse_to_lose
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they train, draw or start processes
 
@@ -117,7 +117,7 @@ def test_the_tables_of_another_study_are_not_overwritten(small: Path, tmp_path: 
     (tmp_path / "else").mkdir()
     other = tmp_path / "else" / "small.toml"
     other.write_text(SMALL.replace('"fedavg"', '"fedprox"'))
-    with pytest.raises(HeteroSelectError, match=r"small\.md is of another study, with the rows fedavg; allowed"):
+    with pytest.raises(HeteroSelectError, match=r"small\.md has the rows fedavg with the seeds 1, 2, some of which would be lost"):
         CliRunner().invoke(
             app, ["study", str(other), "--out", str(out), "--only", "fedprox", "--quiet"], catch_exceptions=False
         )
@@ -209,4 +209,4 @@ def test_rows_of_several_targets_have_a_page_each(small: Path, tmp_path: Path) -
 def test_a_page_of_others_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "report-mnist-1.html").write_text("somebody's page")
     with pytest.raises(HeteroSelectError, match=r"report-mnist-1\.html exists and is no report"):
-        refuse_other_study(tmp_path, "small", ["fedavg"])
+        refuse_to_lose(tmp_path, "small", "study", ["fedavg"])

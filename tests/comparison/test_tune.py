@@ -258,11 +258,11 @@ def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_pa
     [
         (["--seeds", "42,101"], "42 is a seed of the comparison"),
         (["--compare-seeds", "9,101"], "101 is a seed of the comparison"),
-        (["--trials", 1], "allowed is 2 or more"),
-        (["--by", "luck"], "allowed are at-bytes"),
+        (["--trials", 1], "--trials: give 2 or more"),
+        (["--by", "luck"], "--by: there is no 'luck'; choose at-bytes"),
         (["--methods", "fedavg,fedavg"], "each once"),
         (["--methods", "magic"], "no method 'magic'"),
-        (["--set", "data.evaluate=test"], "allowed while tuning is validation"),
+        (["--set", "data.evaluate=test"], "leave it at validation while tuning"),
         (
             ["--set", "method.lr.start=0.1", "--set", "method.server_optimizer.rate=1", "--methods", "fedavg"],
             "no setting with",
