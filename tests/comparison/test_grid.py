@@ -143,7 +143,7 @@ def test_other_settings_in_the_same_folder_are_refused(compared: Path) -> None:
         (["--methods", ","], "one or more names"),
         (["--seeds", "1,1"], "each once"),
         (["--seeds", "one"], "whole numbers with commas"),
-        (["--methods", "magic"], "no method 'magic'"),
+        (["--methods", "magic"], "there is no method 'magic'"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, change: list[str], sentence: str) -> None:

@@ -172,7 +172,7 @@ ROW = '[[row]]\nmethod = "fedavg"\n'
         ),
         ('[[row]]\nmethod = "fedavg"\n[[row]]\nmethod = "fedavg"', "a name of its own"),
         (f'{ROW}colour = "red"', r"row 1.colour: there is no 'colour' in row 1; allowed are method, name, preset"),
-        ('[[row]]\nmethod = "nonsense"', "row nonsense: method: no method"),
+        ('[[row]]\nmethod = "nonsense"', "row nonsense: method: there is no method"),
     ],
 )
 def test_a_study_that_cannot_be_understood_is_refused_before_the_first_run(tmp_path, text, sentence) -> None:

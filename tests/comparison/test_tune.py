@@ -261,7 +261,7 @@ def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_pa
         (["--trials", 1], "--trials: give 2 or more"),
         (["--by", "luck"], "--by: there is no 'luck'; choose at-bytes"),
         (["--methods", "fedavg,fedavg"], "each once"),
-        (["--methods", "magic"], "no method 'magic'"),
+        (["--methods", "magic"], "there is no method 'magic'"),
         (["--set", "data.evaluate=test"], "leave it at validation while tuning"),
         (
             ["--set", "method.lr.start=0.1", "--set", "method.server_optimizer.rate=1", "--methods", "fedavg"],
