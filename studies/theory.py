@@ -39,8 +39,9 @@ from heteroselect.parts.score import Scores
 from heteroselect.parts.select import Cohort, SelectionContext, Softmax, Uniform
 from heteroselect.round.client import Pending, Worker
 from heteroselect.round.method import Weigher
-from heteroselect.round.round import observe_and_score, select_and_allocate
 from heteroselect.round.stages import Observation, Plan, RoundContext
+from heteroselect.round.stages.observe import observe_and_score
+from heteroselect.round.stages.select import select_and_allocate
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.loop import Engine, play, simulated

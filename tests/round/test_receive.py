@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from heteroselect import methods
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.messages import Upload
+from heteroselect.core.moment import Moment
 from heteroselect.core.streams import Streams
 from heteroselect.core.update import Update
 from heteroselect.parts.compress import STC, Drive, Everything, Ternary, TopK
@@ -19,7 +20,9 @@ from heteroselect.parts.score import Informativeness
 from heteroselect.parts.score.sketch import sketch
 from heteroselect.parts.select import Cohort, OptimalSampling
 from heteroselect.round.method import Method
-from heteroselect.round.receive import choose, receive, remembered
+from heteroselect.round.server import Server
+from heteroselect.round.stages import RoundContext
+from heteroselect.round.stages.receive import choose, receive, remembered
 from heteroselect.world import Clock, DrawnWorld, Environment, Event
 from heteroselect.world.ledger import Messages
 
@@ -46,9 +49,10 @@ def arrive(uploads, selected, *, densities=None, clock=Clock(), leaves=None, ask
         np.ones(len(ids)) if densities is None else np.array(densities),
         [len(uploads[k].payload) if k in uploads else 0 for k in selected],
     )
-    environment = Environment(DrawnWorld(), 15.0, clock)
-    passes = np.full(len(ids), 50.0)
-    return receive(1, 0.0, uploads, sent, conditions, passes, method, environment, STREAMS)
+    environment, passes = Environment(DrawnWorld(), 15.0, clock), np.full(len(ids), 50.0)
+    ctx = RoundContext(Moment(1, 1), Server(None, None), method, None, environment, STREAMS, len(ids))
+    seen = SimpleNamespace(now=0.0, conditions=conditions)
+    return receive(ctx, seen, uploads, sent, passes)
 
 
 def test_what_is_whole_is_accepted_and_timed():

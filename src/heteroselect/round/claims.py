@@ -5,6 +5,7 @@ A claim costs nothing and cannot be checked: a loss of 1e29 would make its clien
 claim far beyond those of the others is cut to a multiple of their median, and noted.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -84,10 +85,7 @@ def bounded_reports(
 
     Shares of `labels`, where a part needs them, differ from client to client by their nature: they only have to be
     shares, of one of the first LABELS classes."""
-    names: dict[str, int] = {}
-    for upload in uploads.values():
-        for name in upload.report:
-            names[name] = names.get(name, 0) + 1
+    names = Counter(name for upload in uploads.values() for name in upload.report)
     known = [name for name, count in names.items() if 2 * count > len(uploads) or (labels and is_label(name))]
     reports = {client: {n: one.report[n] for n in known if n in one.report} for client, one in uploads.items()}
     events = [
@@ -98,15 +96,17 @@ def bounded_reports(
     for name in known:
         clients = [client for client in uploads if name in reports[client]]
         claimed = np.array([reports[client][name] for client in clients], np.float64)
-        if labels and is_label(name):
-            found = np.clip(np.nan_to_num(claimed), 0.0, 1.0)
-            places = np.flatnonzero(found != claimed)
-        else:
-            found, places = bounded(claimed, bound)
+        found, places = _shares(claimed) if labels and is_label(name) else bounded(claimed, bound)
         for place in places:
             reports[clients[place]][name] = float(found[place])
             events.append(_noted(clients[place], name, claimed[place], found[place]))
     return {client: replace(one, report=reports[client]) for client, one in uploads.items()}, events
+
+
+def _shares(claimed: Reals) -> tuple[Reals, Counts]:
+    """The claims as shares, and the places of those that were none."""
+    found = np.clip(np.nan_to_num(claimed), 0.0, 1.0)
+    return found, np.flatnonzero(found != claimed)
 
 
 def is_label(name: str) -> bool:

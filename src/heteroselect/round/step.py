@@ -25,13 +25,14 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.parts.allocate import Allocation
 from heteroselect.parts.compress import Update
 from heteroselect.round.method import Method
-from heteroselect.round.receive import accept, fates
-from heteroselect.round.round import aggregate, select_and_allocate
 from heteroselect.round.server import Clients, InFlight, RoundOutcome, Server
 from heteroselect.round.stages import Answers, Observation, Plan, RoundContext
+from heteroselect.round.stages.aggregate import aggregate
 from heteroselect.round.stages.answers import answered, asked_for, messages, passes
 from heteroselect.round.stages.conclude import conclude
 from heteroselect.round.stages.observe import ask_losses, conditions_at, when_somebody_comes
+from heteroselect.round.stages.receive import accept, fates
+from heteroselect.round.stages.select import select_and_allocate
 from heteroselect.world import Environment
 from heteroselect.world.clock import Seconds, Spent, Timing
 from heteroselect.world.ledger import Messages
@@ -52,7 +53,7 @@ def play_step(
     losses = cache(lambda: ask_losses(ctx, np.arange(len(server.population))))  # of a stressed world, for nothing
     now, places, size = server.now, method.async_mode.concurrency or selected, method.async_mode.size
     at_work, done, begun = trained_again(clients, server.flights), list[InFlight](), list[Messages]()
-    while sum(one.counts for one in done) < size:
+    while lacking := size - sum(one.counts for one in done):
         busy = np.array([one.order.client for one in (*at_work, *done)], np.int64)
         room = places - len(at_work)
         seen = observe(ctx, now, busy, losses)
@@ -62,10 +63,9 @@ def play_step(
             ctx, more, sent = start(replace(ctx, moment=moment, selected=room, draw=drawn), seen)
             at_work, begun = at_work + more, [*begun, sent]
         elif at_work:
-            now, arrived = arrivals(at_work, now, until=seen.conditions.changes if room > 0 else np.inf)
-            while arrived and sum(one.counts for one in done) < size:
-                done.append(arrived.pop(0))
-            at_work = [one for one in at_work if one not in done]
+            until = seen.conditions.changes if room > 0 else np.inf
+            now, arrived = arrivals(at_work, now, until, lacking)
+            done, at_work = done + arrived, [one for one in at_work if one not in arrived]
         elif done:
             break  # everybody has had a turn or is away: the step is made of what there is
         else:
@@ -107,7 +107,7 @@ def start(ctx: RoundContext, seen: Observation) -> tuple[RoundContext, list[InFl
     uploads = {upload.client: upload for upload in ctx.clients.train(ctx.model, plan.orders, {})}
     sent = messages(ctx, seen, plan, densities, uploads, {}, asked_for(uploads))
     spent = environment.clock.spent(sent, seen.conditions, passes(plan, method), seen.now)
-    fate = fates(ctx.number, seen.now, uploads, sent, spent.total, seen.conditions, environment, ctx.streams)
+    fate = fates(ctx, seen.conditions, seen.now, uploads, sent, spent.total)
     seconds, dropped = environment.faults.each(spent.total, fate)
     flights = [
         InFlight(
@@ -134,13 +134,18 @@ def start(ctx: RoundContext, seen: Observation) -> tuple[RoundContext, list[InFl
     return replace(ctx, server=server), flights, sent
 
 
-def arrivals(at_work: Sequence[InFlight], now: float, until: float) -> tuple[float, list[InFlight]]:
-    """When the next work ends and whose, in that order; nobody's where somebody may come or go first, at `until`."""
+def arrivals(at_work: Sequence[InFlight], now: float, until: float, lacking: int) -> tuple[float, list[InFlight]]:
+    """When the next work ends and whose, in that order, until no answer is lacking; nobody's where somebody may come or
+    go first, at `until`."""
     first = min(one.arrives for one in at_work)
     if now < until < first:
         return until, []
-    now = max(now, first)
-    return now, sorted((one for one in at_work if one.arrives <= now), key=lambda one: one.arrives)
+    now, taken = max(now, first), list[InFlight]()
+    for one in sorted((one for one in at_work if one.arrives <= now), key=lambda one: one.arrives):
+        if lacking == sum(other.counts for other in taken):
+            break
+        taken.append(one)
+    return now, taken
 
 
 def take_in(
@@ -156,19 +161,14 @@ def take_in(
     plan = plan_of(ctx, done)
     densities = plan.allocation.densities
     uploads, events = answered(ctx, [one.upload for one in done if one.upload and one.fate != "missing"])
-    sent, kept = messages(ctx, seen, plan, densities, uploads, {}, 0), ctx.server.of("outlier_filter").get("lengths")
+    sent, charge = messages(ctx, seen, plan, densities, uploads, {}, 0), ctx.environment.clock.charge
     fate, in_time = [one.fate or None for one in done], [one.counts for one in done]
     spent = Spent(*(np.array([getattr(one, name) for one in done]) for name in ("down", "compute", "up", "seconds")))
-    charge, waited = ctx.environment.clock.charge, now - seen.now
-    timing = Timing(charge, seen.now, {charge: Seconds(0.0, spent, waited)})  # by the clock that the server went by
-    arrived = accept(t, uploads, sent, fate, in_time, timing, method, ctx.environment, ctx.streams, kept)
+    timing = Timing(charge, seen.now, {charge: Seconds(0.0, spent, now - seen.now)})  # of the clock that it went by
+    took = {one.order.client: one.seconds for one in done}
+    arrived = accept(ctx, uploads, sent, fate, in_time, timing, took)
     sizes = arrived.sent.payloads
-    arrived = replace(
-        arrived,
-        took={one.order.client: one.seconds for one in done},
-        sent=together(begun, sent),
-        events=events + arrived.events,
-    )
+    arrived = replace(arrived, sent=together(begun, sent), events=events + arrived.events)
     answers = Answers(
         uploads,
         plan.cohort,

@@ -22,10 +22,10 @@ from heteroselect.parts.compress import Update
 from heteroselect.parts.score import Scores
 from heteroselect.parts.train.work import longer
 from heteroselect.round.method import Method, naming
-from heteroselect.round.receive import Arrived
 from heteroselect.round.server import Clients, Server
 from heteroselect.world import Environment, Event
-from heteroselect.world.ledger import Calibrated
+from heteroselect.world.clock import Timing
+from heteroselect.world.ledger import Calibrated, Messages
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,20 @@ class Plan:
     allocation: Allocation
     beta: float
     orders: list[Order]
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """The updates that were accepted, how long each answer took, what was sent, and what went wrong."""
+
+    updates: dict[int, Update]
+    took: dict[int, float]
+    sent: Messages
+    events: list[Event]
+    timing: Timing
+    """What the seconds went into, by every clock."""
+    decoding: dict[int, float] = field(default_factory=dict)
+    """How many seconds of the server's own it took to decode each upload."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from heteroselect.core.cohort import Outcome
 from heteroselect.core.population import Population
 from heteroselect.core.state import PartState
 from heteroselect.parts.compress import Update
-from heteroselect.round.receive import Arrived, remembered
 from heteroselect.round.server import Clients, Record, Remote, RoundOutcome, Server
-from heteroselect.round.stages import Answers, Observation, Plan, Result, RoundContext
+from heteroselect.round.stages import Answers, Arrived, Observation, Plan, Result, RoundContext
+from heteroselect.round.stages.receive import remembered
 from heteroselect.world import Event
 from heteroselect.world.note import world_note
 

@@ -1,16 +1,49 @@
-"""Who is there with what to work with, and which losses clients tell."""
+"""Eqs 1 to 5: who is there with what to work with, which losses clients tell, and their scores."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
+from heteroselect.core.cohort import SelectionContext, among
 from heteroselect.core.conditions import Coder, Conditions
 from heteroselect.core.messages import Question
 from heteroselect.errors import HeteroSelectError
-from heteroselect.round.stages import RoundContext
+from heteroselect.round.claims import bounded_losses
+from heteroselect.round.method import Wanting, naming
+from heteroselect.round.stages import Observation, RoundContext
 from heteroselect.world import refuse_bad_conditions
+
+
+def observe_and_score(ctx: RoundContext) -> Observation:
+    """Find out who is there, ask for the losses that the score needs, and score."""
+    server, method, t = ctx.server, ctx.method, ctx.number
+    everybody = np.arange(len(server.population))
+
+    @cache
+    def losses_of_all() -> Reals:  # asked by a stressed world only; nobody is charged for it
+        return ask_losses(ctx, everybody)
+
+    conditions, now = wait_for_clients(ctx, losses_of_all)
+    there = np.flatnonzero(conditions.available)
+    rng = ctx.streams.numpy("questions", round=t)
+    context = SelectionContext(ctx.moment, there, server.population.only(there), rng=rng, state=server.of("score"))
+    with naming("score"):
+        asked = among(method.score.asks(context), there, "the clients whose loss is asked")
+    if isinstance(method.select, Wanting):
+        with naming("select"):
+            more = method.select.wants(replace(context, state=server.of("select")))
+            asked = np.union1d(asked, among(more, there, "the clients whose loss is asked"))
+    known = losses_of_all.cache_info().currsize > 0
+    losses = np.where(np.isin(everybody, asked), losses_of_all(), np.nan) if known else ask_losses(ctx, asked)
+    losses[asked], events = bounded_losses(asked, losses[asked], method.outlier_filter.claims)
+    population = replace(server.population, losses=losses)
+    with naming("score"):
+        scores = method.score.score(replace(context, population=population.only(there)))
+        among(scores.ids, there, "the clients with a score")
+    return Observation(now, conditions, asked, population, scores, events)
 
 
 def wait_for_clients(ctx: RoundContext, losses: Callable[[], Reals]) -> tuple[Conditions, float]:

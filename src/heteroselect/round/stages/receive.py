@@ -3,7 +3,7 @@ the way, and what the server accepts."""
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,23 +18,10 @@ from heteroselect.parts.compress.wire import WireError, decode, table_with
 from heteroselect.parts.score.sketch import sketch
 from heteroselect.parts.select import Cohort
 from heteroselect.round.method import Chooser, Method
-from heteroselect.world import Environment, Event, gone
+from heteroselect.round.stages import Arrived, Observation, RoundContext
+from heteroselect.world import Event, gone
 from heteroselect.world.clock import Timing
 from heteroselect.world.ledger import Messages
-
-
-@dataclass(frozen=True)
-class Arrived:
-    """The updates that were accepted, how long each answer took, what was sent, and what went wrong."""
-
-    updates: dict[int, Update]
-    took: dict[int, float]
-    sent: Messages
-    events: list[Event]
-    timing: Timing
-    """What the seconds went into, by every clock."""
-    decoding: dict[int, float] = field(default_factory=dict)
-    """How many seconds of the server's own it took to decode each upload."""
 
 
 def choose(
@@ -54,64 +41,50 @@ def choose(
 
 
 def receive(
-    t: int,
-    now: float,
-    uploads: dict[int, Upload],
-    sent: Messages,
-    conditions: Conditions,
-    passes: Reals,
-    method: Method,
-    environment: Environment,
-    streams: Streams,
-    history: Reals | None = None,
-    enough: int = 0,
+    ctx: RoundContext, seen: Observation, uploads: dict[int, Upload], sent: Messages, passes: Reals, enough: int = 0
 ) -> Arrived:
     """Wait for the answers (for `enough` of them, where it is not 0), let the world lose and damage some, decode the
     others and screen them.
 
-    Nothing in a payload can reach the model before it has passed here. `history` is what the screen remembers.
+    Nothing in a payload can reach the model before it has passed here.
     """
-    timing = environment.clock.timing(sent, conditions, passes, method.score.batches, now)
-    answers, start = timing.own.spent.total, now + timing.own.scoring
-    fate = fates(t, start, uploads, sent, answers, conditions, environment, streams)
-    in_time, _, answers = environment.faults.wait(answers, fate, enough)
-    timing = timing.waited(lambda expected: environment.faults.wait(expected, fate, enough)[1])
-    arrived = accept(t, uploads, sent, fate, in_time, timing, method, environment, streams, history)
-    return replace(arrived, took=dict(zip(sent.selected.tolist(), answers.tolist(), strict=True)))
+    clock, faults = ctx.environment.clock, ctx.environment.faults
+    timing = clock.timing(sent, seen.conditions, passes, ctx.method.score.batches, seen.now)
+    answers = timing.own.spent.total
+    fate = fates(ctx, seen.conditions, seen.now + timing.own.scoring, uploads, sent, answers)
+    in_time, _, answers = faults.wait(answers, fate, enough)
+    timing = timing.waited(lambda expected: faults.wait(expected, fate, enough)[1])
+    took = dict(zip(sent.selected.tolist(), answers.tolist(), strict=True))
+    return accept(ctx, uploads, sent, fate, in_time, timing, took)
 
 
 def fates(
-    t: int,
+    ctx: RoundContext,
+    conditions: Conditions,
     start: float,
     uploads: Mapping[int, Upload],
     sent: Messages,
     answers: Reals,
-    conditions: Conditions,
-    environment: Environment,
-    streams: Streams,
 ) -> list[str | None]:
     """What happens to the answer of each client on its way, which begins at `start` and takes so many seconds; None:
     nothing does."""
-    struck = environment.faults.strike(list(uploads.values()), t, streams)
+    struck = ctx.environment.faults.strike(list(uploads.values()), ctx.number, ctx.streams)
     left = gone(answers, sent.selected, conditions, start)
     each = zip(sent.selected.tolist(), left, sent.densities, strict=True)
     return [_fate(k, k in uploads, away, density > 0, struck) for k, away, density in each]
 
 
 def accept(
-    t: int,
+    ctx: RoundContext,
     uploads: Mapping[int, Upload],
     sent: Messages,
     fate: Sequence[str | None],
     in_time: Sequence[bool],
     timing: Timing,
-    method: Method,
-    environment: Environment,
-    streams: Streams,
-    history: Reals | None = None,
+    took: dict[int, float],
 ) -> Arrived:
-    """Damage what is to be damaged, decode what is in time, and screen it; the caller adds how long each took."""
-    faults, ids = environment.faults, sent.selected.tolist()
+    """Damage what is to be damaged, decode what is in time, and screen it."""
+    method, faults, ids = ctx.method, ctx.environment.faults, sent.selected.tolist()
     codecs = table_with(getattr(method.compress, "codec", None))
     payloads, updates, events, decoding = [0] * len(ids), dict[int, Update](), list[Event](), dict[int, float]()
     for place, (client, kind) in enumerate(zip(ids, fate, strict=True)):
@@ -120,7 +93,7 @@ def accept(
             continue
         if client not in uploads:
             continue  # it trained, and was not asked for what it learnt
-        upload = faults.damage(uploads[client], kind or "", sent.size, t, streams, codecs)
+        upload = faults.damage(uploads[client], kind or "", sent.size, ctx.number, ctx.streams, codecs)
         payloads[place] = len(upload.payload)
         if not in_time[place]:
             events.append(Event(client, "late"))
@@ -137,12 +110,12 @@ def accept(
             events.append(Event(client, "rejected", "it sent more than it was allowed to"))
         else:
             updates[client] = update
-    for client in sorted(method.outlier_filter.refused(updates, history)):
+    for client in sorted(method.outlier_filter.refused(updates, ctx.server.of("outlier_filter").get("lengths"))):
         del updates[client]
         events.append(Event(client, "rejected", "its update is far longer than the others'"))
     silent = np.array([kind == "missing" for kind in fate], bool)
     over_the_air = replace(sent, payloads=payloads, densities=np.where(silent, 0.0, sent.densities))
-    return Arrived(updates, {}, over_the_air, events, timing, decoding)
+    return Arrived(updates, took, over_the_air, events, timing, decoding)
 
 
 def sends_too_much(update: Update, payload: int, density: float, method: Method) -> bool:
