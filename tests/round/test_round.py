@@ -28,7 +28,7 @@ from heteroselect.parts.score import Informativeness, Scores
 from heteroselect.parts.score.parts import cosines
 from heteroselect.parts.select import Cohort
 from heteroselect.parts.train import SGD, CosineRate, DeviceSteps, EqualSteps
-from heteroselect.round.client import Client, Task
+from heteroselect.round.client import Client, Task, Worker
 from heteroselect.round.method import Method
 from heteroselect.round.round import play_round
 from heteroselect.round.server import Server
@@ -727,7 +727,7 @@ def learnt(client, weights, round, method=REMEMBERING):
     model = FlatModel(network())
     model.load(weights)
     order = Order(client, round, method.lr.eta(Moment(round, 10)), 1.0, 1.0, method.solver.steps)
-    upload, _ = people()[client].train(order, model, TASK, method, {})
+    upload, _ = Worker(people()[client], model, TASK, method).train(order, {})
     return decode(upload.payload, model.layout.size).dense()
 
 

@@ -210,7 +210,7 @@ def test_ledger_and_clock_charge_each_client_for_what_it_fetches():
     assert sent(calibrated=[Calibrated(2, 1, 80, 7_000), Calibrated(1, 1, 80)]).bytes().calibration == 407_160
     everything = Clock("everything", forward_share=0.5)
     # client 1: 0.4 Mb at 20 Mb/s, ten steps of 0.2 s, 2 Mb at 2 Mb/s; client 0: 3.2 Mb at 10 Mb/s, 1 s, 0.4 Mb up
-    np.testing.assert_allclose(everything.answers(sent(), STEADY, 10, 0.0), [0.02 + 2 + 1, 0.32 + 1 + 0.4])
+    np.testing.assert_allclose(everything.spent(sent(), STEADY, 10, 0.0).total, [0.02 + 2 + 1, 0.32 + 1 + 0.4])
     # client 2: 0.8 Mb at 5 Mb/s, a forward pass of 0.2 s, 32 bits at 1 Mb/s
     assert everything.scoring(sent(asked=np.array([1, 2])), STEADY, 1, 0.0) == pytest.approx(0.16 + 0.2 + 32e-6)
     # 0.4 Mb at 5 Mb/s, two passes of 0.2 s, 8 kb at 1 Mb/s; then the whole model to client 1
