@@ -10,7 +10,7 @@ PINS   := pyproject.toml $(FILES:%=%/pyproject.toml) constraints.txt
 # compiled tests and modules are kept: each worker, and each process that a test starts, takes seconds without
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help run test test-network sim-to-real flower check studies results compare first cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills hostile privacy clean
+.PHONY: help run test test-network sim-to-real flower check studies results compare first notebook cross tune lean theory screenshots worlds docs site bench bench-wire bench-peers bench-flower fuzz kills hostile privacy clean
 
 help:
 	@echo "make run      set up and run the MNIST experiment in full"
@@ -24,6 +24,7 @@ help:
 	@echo "make results  rewrite docs/results.md, the tables of docs/choose.md and the README's blocks from what the studies left"
 	@echo "make compare  play ten methods with five seeds each under one clock and rewrite docs/results/compare (50 runs)"
 	@echo "make first    run the comparison on the README's first screen and keep its table and picture (12 runs, two minutes)"
+	@echo "make notebook run examples/first_steps.ipynb and keep its outputs in it"
 	@echo "make cross    play five selectors with five compressors, five seeds each, and rewrite docs/results/cross (125 runs)"
 	@echo "make tune     tune the methods of make compare with 12 trials each, then compare them tuned, and rewrite docs/results/tuned (at most 13,500 rounds of trials)"
 	@echo "make lean     CIFAR-10 with our own method, with and without the paper's score, into docs/results/lean (an hour or more)"
@@ -94,6 +95,9 @@ compare: $(VENV)/.installed
 first: $(VENV)/.installed
 	$(BIN)/python studies/first_screen.py
 	$(MAKE) results
+
+notebook: $(VENV)/.installed-dev
+	$(BIN)/python studies/notebook.py
 
 cross: $(VENV)/.installed
 	$(BIN)/python studies/cross_methods.py

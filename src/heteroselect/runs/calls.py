@@ -53,8 +53,7 @@ def run(
         settings    single changes with dotted keys: {"clients": 50, "method.select.kind": "oort"}
 
     Your own parts:
-        model       a function that makes a torch.nn.Module, a module whose weights are the start, or the name of a
-                    known model ("resnet9")
+        model       a function that makes a torch.nn.Module, a module that is the start, or a known name ("resnet9")
         data        a list with one (x, y) per client, {"owner": (x, y)}, or one (x, y) to be dealt out
         test        (x, y), which the model is evaluated on
         loss        takes (outputs, targets); cross entropy where there is none
