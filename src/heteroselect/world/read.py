@@ -129,23 +129,24 @@ def _rows(
             reader = csv.reader(file)
             header = [name.strip().removesuffix("_s") for name in next(reader, [])]
             header = [called.get(name, name) if called.get(name) not in header else name for name in header]
-            missing = [name for name in needed if name not in header]
-            if missing:
+            if missing := [name for name in needed if name not in header]:
                 columns = f"{', '.join(needed)} and perhaps {', '.join(optional)}"
                 raise HeteroSelectError(f"{path}, line 1: {missing[0]} is missing; allowed are the columns {columns}.")
             wanted = [(name, header.index(name)) for name in needed + optional if name in header]
             found = False
-            for cells in reader:
-                if cells:
-                    row = {name: cells[place] if place < len(cells) else "" for name, place in wanted}
-                    nothing = {name: math.nan for name in empty if row.get(name) == ""}
-                    numbers = {name: _number(path, reader.line_num, name, row) for name in row if name not in nothing}
-                    yield reader.line_num, numbers | nothing
-                    found = True
+            for cells in filter(None, reader):
+                row = {name: cells[place] if place < len(cells) else "" for name, place in wanted}
+                yield reader.line_num, _numbers(path, reader.line_num, row, empty)
+                found = True
     except (OSError, EOFError, ValueError, lzma.LZMAError, csv.Error) as error:
         raise HeteroSelectError(f"{path}: allowed is a CSV file that can be read ({error}).") from None
     if not found:
         raise HeteroSelectError(f"{path}: there is nothing below the header; allowed is a CSV file of at least a row.")
+
+
+def _numbers(path: Path, line: int, row: dict[str, str], empty: tuple[str, ...]) -> dict[str, float]:
+    nothing = {name: math.nan for name in empty if row.get(name) == ""}
+    return {name: _number(path, line, name, row) for name in row if name not in nothing} | nothing
 
 
 def _number(path: Path, line: int, name: str, row: dict[str, str]) -> float:
