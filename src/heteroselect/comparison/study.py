@@ -50,8 +50,7 @@ from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import decided
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten
-from heteroselect.settings.forms import explained
-from heteroselect.settings.group import Group
+from heteroselect.settings.group import Group, explained
 from heteroselect.settings.schema import PaperRow
 
 

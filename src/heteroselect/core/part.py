@@ -14,6 +14,7 @@ import operator
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -57,7 +58,7 @@ def setting(
     le: float | None = None,
     tune: tuple[float, float, Literal["linear", "log"]] | None = None,
 ) -> T:
-    """A field of a part: its default, one sentence, its bounds, and where it is worth tuning the range to look in."""
+    """Declare a setting: its default, one sentence, its bounds, and where it is worth tuning the range to look in."""
     bounds = {"gt": gt, "ge": ge, "lt": lt, "le": le}
     known = {name: bound for name, bound in bounds.items() if bound is not None}
     return field(default=default, metadata={"meaning": meaning, "bounds": known, "tune": tune and Range(*tune)})
@@ -84,7 +85,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Declared:
-    """One setting of a kind of part, as declared."""
+    """One setting, as declared."""
 
     name: str
     type: Any
@@ -96,17 +97,7 @@ class Declared:
     @property
     def allowed(self) -> str:
         """What the setting may be, in words."""
-        optional = _optional(self.type)
-        kind = optional or self.type
-        if get_origin(kind) is Literal:
-            *first, last = (str(value) for value in get_args(kind))
-            text = f"{', '.join(first)} or {last}" if first else last
-        else:
-            words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-            text = words.get(kind, "a value")
-            bounds = [f"{_BOUNDS[name]} {bound:g}" for name, bound in self.bounds.items()]
-            text = f"{text} {' and '.join(bounds)}".strip()
-        return f"{text}, or none" if optional else text
+        return in_words(self.type, self.bounds)
 
     def checked(self, value: Any) -> Any:
         """The value as the field's type, or FieldError."""
@@ -125,8 +116,25 @@ class Declared:
         return math.isfinite(value) and all(_TESTS[name](value, bound) for name, bound in self.bounds.items())
 
 
+def in_words(kind: Any, bounds: Mapping[str, float] = MappingProxyType({})) -> str:
+    """Say what a value of this type and within these bounds may be.
+
+    >>> in_words(float, {"ge": 0, "le": 1}), in_words(Literal["a", "b", "c"]), in_words(int | None)
+    ('a number ≥ 0 and ≤ 1', 'a, b or c', 'a whole number, or none')
+    """
+    if optional := _optional(kind):
+        return f"{in_words(optional, bounds)}, or none"
+    if get_origin(kind) is Literal:
+        *first, last = map(str, get_args(kind))
+        return f"{', '.join(first)} or {last}" if first else last
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+    return (
+        f"{words.get(kind, 'a value')} {' and '.join(f'{_BOUNDS[b]} {value:g}' for b, value in bounds.items())}".strip()
+    )
+
+
 def declared(kind: type) -> dict[str, Declared]:
-    """The settings of a kind of part, in the order of its fields; none of a class that is no dataclass."""
+    """Return the settings of a kind of part, in the order of its fields; none of a class that is no dataclass."""
     if not is_dataclass(kind):
         return {}
     hints = get_type_hints(kind)
@@ -140,7 +148,7 @@ def declared(kind: type) -> dict[str, Declared]:
             one.metadata.get("tune"),
         )
         for one in fields(kind)
-        if one.init and _simple(hints[one.name])
+        if one.init and is_simple(hints[one.name])
     }
 
 
@@ -166,17 +174,16 @@ _NO = object()
 
 
 def _as(kind: Any, value: Any) -> Any:
+    """The value as this type, or _NO; a bool is no number, and a number that is whole may be written as 4.0."""
     if get_origin(kind) is Literal:
         same = (one for one in get_args(kind) if one == value and isinstance(one, bool) == isinstance(value, bool))
         return next(same, _NO)
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    if kind is int and isinstance(value, np.integer):
-        return int(value)
-    if kind is int and isinstance(value, float) and value.is_integer():
-        return int(value)
     if isinstance(value, bool) and kind is not bool:
         return _NO
+    if kind is float and isinstance(value, int | float):
+        return float(value)
+    if kind is int and (isinstance(value, np.integer) or (isinstance(value, float) and value.is_integer())):
+        return int(value)
     return value if isinstance(value, kind) else _NO
 
 
@@ -188,6 +195,7 @@ def _optional(kind: Any) -> Any:
     return None
 
 
-def _simple(kind: Any) -> bool:
+def is_simple(kind: Any) -> bool:
+    """Whether a text can say a value of this type."""
     kind = _optional(kind) or kind
     return kind in (bool, int, float, str) or get_origin(kind) is Literal

@@ -43,7 +43,7 @@ from heteroselect.runs.worlds import most_frequent, with_availability, world_of
 from heteroselect.settings import Config
 from heteroselect.settings.config import Loaded
 from heteroselect.world import Attack, Clock, Environment, Faults, World, typical
-from heteroselect.world.clock import time_budget
+from heteroselect.world.clock import ENCODE_SHARE, time_budget
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ def environment_of(
     return Environment(
         world=world,
         budget_seconds=budget,
-        clock=Clock(settings.charge, settings.forward_share, settings.encode_share),
+        clock=Clock(settings.charge, encode_share=ENCODE_SHARE),
         faults=Faults(**settings.faults.model_dump(), deadline=settings.deadline),
         attack=Attack(**settings.attack.model_dump()),
     )

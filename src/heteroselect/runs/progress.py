@@ -140,9 +140,12 @@ def find_latest(
     return Progress.start(experiment, path), Checkpoints(path, place)
 
 
+SECONDS = 60.0
+"""Wall time that a crash may cost, where checkpoints are not written every so many rounds."""
+
+
 class Pace:
-    """When the next checkpoint is due: so that a crash costs no more than the wall time that the settings allow, or
-    every so many rounds."""
+    """When the next checkpoint is due: so that a crash costs no more than SECONDS, or every so many rounds."""
 
     def __init__(self, settings: SimulateSettings) -> None:
         self.settings, self.saved = settings, time.perf_counter()
@@ -154,7 +157,7 @@ class Pace:
         self.longest, self.before = max(self.longest, now - self.before), now
         if self.settings.checkpoint_rounds:
             return round % self.settings.checkpoint_rounds == 0
-        return now - self.saved + self.longest > self.settings.checkpoint_seconds
+        return now - self.saved + self.longest > SECONDS
 
     def done(self) -> None:
         self.saved = self.before = time.perf_counter()

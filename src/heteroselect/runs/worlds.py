@@ -120,7 +120,7 @@ def _table(config: Config, streams: Streams) -> DeviceTable:
     if path is None:
         return DeviceTable()
     try:
-        return read_devices(path, config.world.table_gflop).drawn(config.clients, streams)
+        return read_devices(path).drawn(config.clients, streams)
     except ValueError as error:
         raise HeteroSelectError(f"world.table: {error} ({path}).") from error
 
@@ -135,7 +135,7 @@ def _links(
         up, down = _column(table.up, "up", "links"), _column(table.down, "down", "links")
         return GivenLinks(up), GivenLinks(down)
     if settings.links == "measured":
-        return MeasuredLinks(low, high, settings.links_keep), downlinks
+        return MeasuredLinks(low, high), downlinks
     return Links(low, high, settings.stress), downlinks
 
 

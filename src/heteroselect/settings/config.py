@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from importlib import resources
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import tomli_w
 from pydantic import ValidationError
 
 from heteroselect import methods
-from heteroselect.errors import HeteroSelectError, meant
+from heteroselect.errors import SettingError, meant
 from heteroselect.files import parse_toml, read_toml
 from heteroselect.round.method import Method
 from heteroselect.settings import own, renamed
-from heteroselect.settings.method import changed, completed
-from heteroselect.settings.schema import VERSION, Config, PaperRow, allowed, find
+from heteroselect.settings.group import explained
+from heteroselect.settings.method import Chosen, changed, completed
+from heteroselect.settings.schema import VERSION, Config
 
 
 def to_toml(config: Config) -> str:
@@ -60,82 +61,116 @@ def load(
     source says of single parts stays on top. `compared` leaves out what a method says about data, model and clock, and
     what the source says of a run with it, for runs that are compared; `any_target` is for a metric that is no fraction.
     """
-    flat, given = flatten(_tables(source)), flatten(changes or {})
+    flat, given = _flat(source), flatten(changes or {})
     written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
-    flat = renamed.current(flat) if written else flat
-    beside = _of_methods(flat)
-    _refuse_old(flat)
-    for name in (flat.get("method"), given.get("method")):
-        if name is not None:
-            raise HeteroSelectError(f"method: allowed is a group of settings, not {name!r}; a name is method.name.")
-    theirs, mine = _of_method(flat), _of_method(given)
-    given_name = mine.pop("name", None)
-    if given_name is not None and method is not None:
-        raise HeteroSelectError(
-            f"method.name: there is a method already; allowed is one of the two, not {given_name!r}."
-        )
-    method = given_name if method is None else method
+    beside, theirs, mine = _of_methods(flat), _of_method(flat), _of_method(given)
+    method = _one_of(method, mine.pop("name", None))
+    name, base, says = _base(method, theirs)
+    again = written and name == theirs.get("name", name)
+    if written and not again:
+        flat, theirs = _without(str(theirs["name"]), flat), {}
     file = method if isinstance(method, str) and own.is_path(method) else None
-    named, base, more = _base(method, theirs)
-    same = written and named == theirs.get("name", named)
-    if written and not same:
-        before = methods.REGISTRY[str(theirs["name"])].settings if theirs["name"] in methods.REGISTRY else {}
-        flat, theirs = {key: value for key, value in flat.items() if key not in before}, {}
-    theirs.pop("name", None)
-    digest = theirs.pop("source", None)
-    if digest is not None and file is not None:
-        own.refuse_changed(file, str(digest))
-    _name_again(theirs, mine)
-    roles = nested(theirs) if same else {}
-    if roles and all(isinstance(one, Mapping) and "kind" in one for one in roles.values()):
-        # what there has been since then is as it was in effect, not as the method has it now
-        theirs = flatten(completed(roles))
-        del theirs["name"]
-    chosen = changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
-    by_method, by_source = ({}, {}) if compared else (more, beside.get(named, {}))
-    over = method is not None and not same
-    settings = {**flat, **by_method} if over else {**by_method, **flat}
-    settings |= by_source
+    chosen = _chosen(base, theirs, mine, file, written=written, again=again)
+    customs = _Customs(name, says, beside.get(name, {}), over=method is not None and not again, left_out=compared)
     table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
-    try:
-        config = Config.model_validate({**nested({**settings, **given}), "method": table})
-    except ValidationError as error:
-        _explain(error)
-    if not any_target and not 0 <= config.target <= 1:
-        raise HeteroSelectError(
-            f"target: allowed is a number ≥ 0 and ≤ 1 where the metric is the accuracy, not {config.target}."
-        )
+    config = _checked({**customs.laid_over(flat), **given}, table, any_target)
     if "paper" not in given and _another(flat, config):
         config = config.model_copy(update={"paper": ()})
     _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
-    if compared:
-        told = _left_out({**more, **beside.get(named, {})}, named, config)
-    else:
-        place = source if isinstance(source, str | Path) else "these settings"
-        told = {key: f"{key} {value} comes with {named}" for key, value in by_method.items() if over}
-        told |= {key: f"{key} {value} comes with {named} in {place}" for key, value in by_source.items()}
+    told = customs.told(config, source if isinstance(source, str | Path) else "these settings")
     said = [text for key, text in told.items() if key not in given and _idle(key, config) is None]
     return Loaded(config, chosen.method, (*said, *chosen.brought))
 
 
-def _left_out(own_settings: Mapping[str, Any], named: str, config: Config) -> dict[str, str]:
-    """By their keys, sentences on what a method would have by itself and does not have in a comparison."""
-    return {
-        key: f"{key} {value}, which {named} has by itself, is left out: compared methods have the same"
-        for key, value in own_settings.items()
-        if value != attrgetter(key)(config)
-    }
+@dataclass(frozen=True)
+class _Customs:
+    """What is said of a run with a method, by the method itself and by the source; `over` the source or below it, or
+    `left_out`."""
+
+    name: str
+    by_method: Mapping[str, Any]
+    by_source: Mapping[str, Any]
+    over: bool
+    left_out: bool
+
+    def laid_over(self, flat: Mapping[str, Any]) -> dict[str, Any]:
+        if self.left_out:
+            return dict(flat)
+        first = {**flat, **self.by_method} if self.over else {**self.by_method, **flat}
+        return {**first, **self.by_source}
+
+    def told(self, config: Config, place: str | Path) -> dict[str, str]:
+        """By their keys, sentences on what comes with the method, or what it does not have in a comparison."""
+        if self.left_out:
+            left = f"which {self.name} has by itself, is left out: compared methods have the same"
+            both = {**self.by_method, **self.by_source}
+            return {key: f"{key} {value}, {left}" for key, value in both.items() if value != attrgetter(key)(config)}
+        told = {key: f"{key} {value} comes with {self.name}" for key, value in self.by_method.items() if self.over}
+        return told | {key: f"{key} {one} comes with {self.name} in {place}" for key, one in self.by_source.items()}
 
 
-def _tables(source: str | Path | Mapping[str, Any] | Config) -> Mapping[str, Any]:
+def _without(name: str, flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run without those that came with its method."""
+    came = methods.REGISTRY[name].settings if name in methods.REGISTRY else {}
+    return {key: value for key, value in flat.items() if key not in came}
+
+
+def _one_of(method: str | Method | None, named: Any) -> str | Method | None:
+    """The method, which is either handed over or named among the changes."""
+    if named is not None and method is not None:
+        raise SettingError(f"method.name: there is a method already; take one of the two, not {named!r}.")
+    return named if method is None else method
+
+
+def _chosen(
+    base: Method, theirs: dict[str, Any], mine: Mapping[str, Any], file: str | None, *, written: bool, again: bool
+) -> Chosen:
+    """The method with what the source says of it and what the user changes of it."""
+    theirs, mine = {key: value for key, value in theirs.items() if key != "name"}, dict(mine)
+    digest = theirs.pop("source", None)
+    if digest is not None and file is not None:
+        own.refuse_changed(file, str(digest))
+    _name_again(theirs, mine)
+    roles = nested(theirs) if again else {}
+    if roles and all(isinstance(one, Mapping) and "kind" in one for one in roles.values()):
+        # what there has been since then is as it was in effect, not as the method has it now
+        theirs = flatten(completed(roles))
+        del theirs["name"]
+    return changed(base, theirs, given=mine) if written else changed(base, given={**theirs, **mine})
+
+
+def _checked(settings: Mapping[str, Any], table: dict[str, Any], any_target: bool) -> Config:
+    try:
+        config = Config.model_validate({**nested(settings), "method": table})
+    except ValidationError as error:
+        raise SettingError(f"{explained(error, Config)}.") from None
+    if not any_target and not 0 <= config.target <= 1:
+        raise SettingError(
+            f"target: allowed is a number ≥ 0 and ≤ 1 where the metric is the accuracy, not {config.target}."
+        )
+    return config
+
+
+def _flat(source: str | Path | Mapping[str, Any] | Config) -> dict[str, Any]:
+    """All settings of a source by dotted name; of one that a run wrote, under the names of today."""
     if isinstance(source, Config):
-        return source.model_dump(exclude_none=True)
-    return source if isinstance(source, Mapping) else _read(source)
+        source = source.model_dump(exclude_none=True)
+    flat = flatten(source if isinstance(source, Mapping) else _read(source))
+    if "version" in flat:
+        return renamed.current(flat)
+    if "method.base" in flat:
+        raise SettingError(
+            f"config: it was written by version 0.1.0 of this package; allowed is version {VERSION} of the format. "
+            "Runs of 0.1.0 can be shown and reported, not run again or resumed."
+        )
+    return flat
 
 
 def _of_method(flat: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of the method out of all settings, their keys without `method.`."""
+    if "method" in flat:
+        raise SettingError(f"method: allowed is a group of settings, not {flat['method']!r}; a name is method.name.")
     keys = [key for key in flat if key.startswith("method.")]
     return {key.removeprefix("method."): flat.pop(key) for key in keys}
 
@@ -146,19 +181,19 @@ def _of_methods(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for key in [key for key in flat if key.partition(".")[0] == "with"]:
         name, _, setting = key.removeprefix("with").removeprefix(".").partition(".")
         if setting.partition(".")[0] in ("", "version", "method", "paper"):
-            raise HeteroSelectError(
+            raise SettingError(
                 f"{key}: allowed below [with.NAME] are settings of the run, such as rounds, and no parts of a method."
             )
         if name not in methods.REGISTRY:
             guess = meant(name, methods.REGISTRY)
-            raise HeteroSelectError(f"with.{name}: there is no method {name!r}{guess}; `heteroselect methods` has all.")
+            raise SettingError(f"with.{name}: there is no method {name!r}{guess}; `heteroselect methods` has all.")
         found.setdefault(name, {})[setting] = flat.pop(key)
     for name, settings in found.items():
         try:
             Config.model_validate(nested(settings))
         except ValidationError as error:
             if error.errors()[0]["loc"]:  # else two settings do not go together, of which the other is elsewhere
-                _explain(error, f"with.{name}.")
+                raise SettingError(f"{explained(error, Config, f'with.{name}.')}.") from None
     return found
 
 
@@ -168,15 +203,13 @@ def _base(method: Any, theirs: Mapping[str, Any]) -> tuple[str, Method, Mapping[
         method = own.method(str(method))
     if isinstance(method, Method):  # one's own does not go by the name of a published one
         if method.name in methods.REGISTRY and method != methods.REGISTRY[method.name].method:
-            raise HeteroSelectError(f"method: {method.name!r} is taken; allowed is any other name for one of your own.")
+            raise SettingError(f"method: {method.name!r} is taken; allowed is any other name for one of your own.")
         return method.name, method, {}
     name = str(theirs.get("name", "heteroselect") if method is None else method)
     if own.is_path(name):
-        raise HeteroSelectError(f"method.name: {name} is code of your own; name its file yourself, --method {name}.")
+        raise SettingError(f"method.name: {name} is code of your own; name its file yourself, --method {name}.")
     if name not in methods.REGISTRY and "source" in theirs:
-        raise HeteroSelectError(
-            f"method: {name!r} is a method of your own; name the file it is in, --method FILE.py:NAME."
-        )
+        raise SettingError(f"method: {name!r} is a method of your own; name the file it is in, --method FILE.py:NAME.")
     return name, methods.get(name), methods.REGISTRY[name].settings
 
 
@@ -184,7 +217,7 @@ def _name_again(theirs: dict[str, Any], mine: dict[str, Any]) -> None:
     """A configuration does not get to run a file: whoever runs it has to name the file."""
     for key, kind in [(key, kind) for key, kind in theirs.items() if key.endswith(".kind") and own.is_path(str(kind))]:
         if key not in mine:
-            raise HeteroSelectError(
+            raise SettingError(
                 f"method.{key}: {kind} is code of your own; name its file again, --set method.{key}=FILE.py:NAME "
                 "(in Python, settings=…)."
             )
@@ -195,18 +228,10 @@ def _name_again(theirs: dict[str, Any], mine: dict[str, Any]) -> None:
                 del theirs[other]
 
 
-def _refuse_old(flat: Mapping[str, Any]) -> None:
-    if "version" not in flat and "method.base" in flat:
-        raise HeteroSelectError(
-            f"config: it was written by version 0.1.0 of this package; allowed is version {VERSION} of the format. "
-            "Runs of 0.1.0 can be shown and reported, not run again or resumed."
-        )
-
-
 def _refuse_few_candidates(config: Config, method: Method) -> None:
     score = method.score
     if getattr(score, "mode", "") == "candidates" and getattr(score, "candidates", config.selected) < config.selected:
-        raise HeteroSelectError(f"method.score.candidates: allowed is at least selected, which is {config.selected}.")
+        raise SettingError(f"method.score.candidates: allowed is at least selected, which is {config.selected}.")
 
 
 ONLY_WITH = {
@@ -218,11 +243,9 @@ ONLY_WITH = {
     "data.owner_min_examples": ("data.partition", "natural"),
     "data.unseen_fraction": ("data.partition", "natural"),
     "model.dropout": ("model.name", "alexnet"),
-    "world.links_keep": ("world.links", "measured"),
     "world.trace": ("world.links", "trace"),
     "world.gflops_min": ("world.devices", "flops"),
     "world.gflops_max": ("world.devices", "flops"),
-    "world.table_gflop": ("world.devices", "table"),
     "world.availability.file": ("world.availability.kind", "file"),
     "world.availability.share": ("world.availability.kind", "day"),
     "world.availability.period": ("world.availability.kind", "day"),
@@ -255,11 +278,11 @@ def _idle(key: str, config: Config) -> str | None:
 
 
 def _refuse_idle(given: Iterable[str], config: Config) -> None:
-    """A setting that somebody changes should change something."""
+    """Refuse a changed setting that has no effect together with the others."""
     for key in given:
         why = _idle(key, config)
         if why is not None:
-            raise HeteroSelectError(f"{key}: {why}.")
+            raise SettingError(f"{key}: {why}.")
 
 
 def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:
@@ -268,7 +291,7 @@ def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key.strip():
-            raise HeteroSelectError(f"--set takes key=value, as in rounds=50, not {pair!r}.")
+            raise SettingError(f"--set takes key=value, as in rounds=50, not {pair!r}.")
         try:
             changes[key.strip()] = parse_toml(f"value = {text}")["value"]
         except ValueError:
@@ -287,16 +310,16 @@ def _read(source: str | Path) -> dict[str, Any]:
         return known[str(source)]
     path = Path(source)
     if path.suffix != ".toml":
-        raise HeteroSelectError(
+        raise SettingError(
             f"preset: no preset {str(source)!r}{meant(source, known)}; allowed are {', '.join(known)}, or the path of "
             "a .toml file."
         )
     try:
         return read_toml(path)
     except OSError as error:
-        raise HeteroSelectError(f"config: {path} cannot be read ({error.strerror}).") from error
+        raise SettingError(f"config: {path} cannot be read ({error.strerror}).") from error
     except ValueError as error:
-        raise HeteroSelectError(f"config: {path} is not valid TOML ({error}).") from error
+        raise SettingError(f"config: {path} is not valid TOML ({error}).") from error
 
 
 def flatten(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -317,28 +340,7 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
         for step in path:
             inner = table.setdefault(step, {})
             if not isinstance(inner, dict):
-                raise HeteroSelectError(f"{key}: there is no such setting, because {step} is not a group.")
+                raise SettingError(f"{key}: there is no such setting, because {step} is not a group.")
             table = inner
         table[last] = value
     return tables
-
-
-def _explain(error: ValidationError, before: str = "") -> NoReturn:
-    """One sentence for the first thing wrong; `before` is where these settings stand."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden" and (hint := renamed.hint(where)):
-        text = f"{hint}."
-    elif first["type"] == "extra_forbidden":
-        group, _, key = where.rpartition(".")
-        inner = find(group)
-        model: Any = Config if not group else inner.annotation if inner else PaperRow
-        place, known = group or "the top level", list(model.model_fields)
-        text = f"{where}: there is no setting {key!r} in {place}{meant(key, known)}; allowed are {', '.join(known)}."
-    elif first["type"] == "value_error":
-        text = f"{where + ': ' if where else ''}{first['ctx']['error']}."
-    else:
-        field = find(where)
-        rule = allowed(field) if field else first["msg"].removeprefix("Input should be ")
-        text = f"{where}: allowed is {rule}, not {first['input']!r}."
-    raise HeteroSelectError(before + text) from None

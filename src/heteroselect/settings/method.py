@@ -15,7 +15,7 @@ from typing import Any
 from heteroselect import methods
 from heteroselect.core.part import FieldError, declared, kind_of, values
 from heteroselect.core.traits import traits_of
-from heteroselect.errors import HeteroSelectError, meant
+from heteroselect.errors import SettingError, meant
 from heteroselect.parts.kinds import KINDS
 from heteroselect.round.method import Method, conflicts, naming
 from heteroselect.settings import own, renamed
@@ -120,11 +120,9 @@ def _by_role(layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if role not in KINDS:
             _refuse_old_name(f"method.{key}")
             allowed = ", ".join(["name", *KINDS])
-            raise HeteroSelectError(
-                f"method.{key}: there is no role {role!r}{meant(role, KINDS)}; allowed are {allowed}."
-            )
+            raise SettingError(f"method.{key}: there is no role {role!r}{meant(role, KINDS)}; allowed are {allowed}.")
         if not dot:
-            raise HeteroSelectError(
+            raise SettingError(
                 f"method.{role}: allowed is a group with a kind, as in method.{role}.kind, not {value!r}."
             )
         found.setdefault(role, {})[name] = value
@@ -150,21 +148,21 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
             allowed = ", ".join(["kind", *known])
             others = [kind for kind, part in KINDS[role].items() if name in declared(part)]
             with_it = f" (method.{role}.kind={others[0]} has it)" if others else ""
-            raise HeteroSelectError(
+            raise SettingError(
                 f"method.{role}.{name}: {kind_of(present)} has no such setting{meant(name, known)}; allowed are "
                 f"{allowed}{with_it}."
             )
         try:
             found[name] = known[name].checked(value)
         except FieldError as error:
-            raise HeteroSelectError(f"method.{role}.{error}.") from None
+            raise SettingError(f"method.{role}.{error}.") from None
     with naming(role):
         return replace(present, **found) if found else present
 
 
 def _refuse_old_name(key: str, kind: str = "") -> None:
     if hint := renamed.hint(key, kind):
-        raise HeteroSelectError(f"{hint}.")
+        raise SettingError(f"{hint}.")
 
 
 def _of_kind(role: str, kind: Any, present: Any) -> Any:
@@ -176,13 +174,13 @@ def _of_kind(role: str, kind: Any, present: Any) -> Any:
     elif str(kind) in KINDS[role]:
         made = KINDS[role][str(kind)]()
     elif str(kind).startswith("own:"):
-        raise HeteroSelectError(
+        raise SettingError(
             f"method.{role}.kind: {kind} is a part of your own; hand it over again (method=…), or name its file, "
             "FILE.py:NAME."
         )
     else:
         allowed = ", ".join(KINDS[role])
-        raise HeteroSelectError(
+        raise SettingError(
             f"method.{role}.kind: allowed are {allowed}, or your own as FILE.py:NAME, not "
             f"{kind!r}{meant(kind, KINDS[role])}."
         )
@@ -196,21 +194,28 @@ def _bring(parts: Parts, asked: Mapping[str, Mapping[str, Any]]) -> Iterator[str
     settings that the present kind does not have."""
     plain = dict(Method().parts())
     chosen, brought = [role for role, settings in asked.items() if "kind" in settings], list[str]()
-    asked = {r: one for r, one in asked.items() if "kind" in one or set(one) <= set(declared(type(parts[r])))}
+    left = {role for role, one in asked.items() if "kind" in one or one.keys() <= declared(type(parts[role])).keys()}
     for role in chosen:
-        for other, settings in traits_of(parts[role]).brings.items():
-            still_plain = kind_of(parts[other]) == kind_of(plain[other])
-            if other in asked or not (still_plain or _clash(parts, role, other) or _lacks(parts, role, other)):
-                continue
-            part = _part(other, plain[other], dict(settings), {})
-            if part != parts[other]:
-                parts[other] = part
-                brought.append(other)
-                yield _told(role, parts[role], other, part)
+        for other, part in _needed(parts, role, plain, left):
+            parts[other] = part
+            brought.append(other)
+            yield _told(role, parts[role], other, part)
     for role in chosen + brought:
-        for other in [o for o in parts if o not in asked and o != role and _clash(parts, role, o)]:
+        for other in [other for other in parts if other not in {*left, role} and _clash(parts, role, other)]:
             parts[other] = plain[other]
             yield _told(role, parts[role], other, plain[other])
+
+
+def _needed(parts: Parts, role: str, plain: Parts, left: set[str]) -> Iterator[tuple[str, Any]]:
+    """What the part of a role brings to other roles that are not left alone: where these are as plain as can be, or
+    cannot work with it, or lack what it makes little sense without."""
+    brings = traits_of(parts[role]).brings
+    for other in (other for other in brings if other not in left):
+        still_plain = kind_of(parts[other]) == kind_of(plain[other])
+        if still_plain or _clash(parts, role, other) or _lacks(parts, role, other):
+            part = _part(other, plain[other], dict(brings[other]), {})
+            if part != parts[other]:
+                yield other, part
 
 
 def _cautions(method: Method) -> Iterator[str]:

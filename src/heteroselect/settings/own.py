@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import HeteroSelectError, OwnCodeError, SettingError
 from heteroselect.round.method import Method
 
 PREFIX = "heteroselect_own_"
@@ -26,14 +26,14 @@ def digest(name: str) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
     except OSError as error:
-        raise HeteroSelectError(f"method: {path} cannot be read ({error.strerror}).") from error
+        raise SettingError(f"method: {path} cannot be read ({error.strerror}).") from error
 
 
 def refuse_changed(name: str, source: str, key: str = "--method") -> None:
-    """Half a run by one rule and half by another would be a run of neither."""
+    """Refuse to go on if the user's file has changed since the run began."""
     if source and digest(name) != source:
-        raise HeteroSelectError(
-            f"{key}: {name.rpartition(':')[0]} has changed since the run began; allowed is the file as it was then."
+        raise SettingError(
+            f"{key}: {name.rpartition(':')[0]} has changed since the run began; restore the file, or start a new run."
         )
 
 
@@ -41,7 +41,7 @@ def method(name: str) -> Method:
     """The Method under NAME in FILE.py."""
     found = _find(name, "method")
     if not isinstance(found, Method):
-        raise HeteroSelectError(
+        raise SettingError(
             f"method: {name} is a {type(found).__name__}; allowed is a Method (a part goes to its role, as in "
             f"--set method.select.kind={name})."
         )
@@ -52,14 +52,14 @@ def part(name: str, key: str) -> Any:
     """The part under NAME in FILE.py: a class that can be made without arguments, or an object."""
     found = _find(name, key)
     if isinstance(found, ModuleType):
-        raise HeteroSelectError(f"{key}: {name} is a module; allowed is a part.")
+        raise SettingError(f"{key}: {name} is a module; allowed is a part.")
     if isinstance(found, Method):
-        raise HeteroSelectError(f"{key}: {name} is a whole Method; allowed is a part here, or --method {name}.")
+        raise SettingError(f"{key}: {name} is a whole Method; allowed is a part here, or --method {name}.")
     if isinstance(found, type):
         try:
             found = found()
         except TypeError as error:
-            raise HeteroSelectError(f"{key}: {name} cannot be made without arguments ({error}).") from error
+            raise SettingError(f"{key}: {name} cannot be made without arguments ({error}).") from error
     return found
 
 
@@ -67,12 +67,12 @@ def _find(name: str, key: str) -> Any:
     file, colon, inside = name.rpartition(":")
     path = Path(file).expanduser()
     if not colon or path.suffix != ".py":
-        raise HeteroSelectError(f"{key}: allowed is FILE.py:NAME for your own, not {name!r}.")
+        raise SettingError(f"{key}: allowed is FILE.py:NAME for your own, not {name!r}.")
     if not path.is_file():
-        raise HeteroSelectError(f"{key}: {path} is not there; allowed is the path of a Python file, FILE.py:NAME.")
+        raise SettingError(f"{key}: {path} is not there; allowed is the path of a Python file, FILE.py:NAME.")
     module = _module(path.resolve(), path.stat().st_mtime_ns)
     if not hasattr(module, inside):
-        raise HeteroSelectError(f"{key}: {path} has no {inside!r}.")
+        raise SettingError(f"{key}: {path} has no {inside!r}.")
     return getattr(module, inside)
 
 
@@ -87,7 +87,7 @@ def _module(path: Path, version: int) -> ModuleType:  # noqa: ARG001 (another ve
     try:
         spec.loader.exec_module(module)
     except HeteroSelectError as error:
-        raise HeteroSelectError(f"{path.name}: {error}") from error
+        raise OwnCodeError(f"{path.name}: {error}") from error
     except Exception as error:
-        raise HeteroSelectError(f"method: {path} cannot be read ({type(error).__name__}: {error}).") from error
+        raise OwnCodeError(f"method: {path} cannot be read ({type(error).__name__}: {error}).") from error
     return module

@@ -18,7 +18,13 @@ RENAMED = {
 }
 """The new name of each setting or group of settings that had another one; a group stands for all that is in it."""
 
-REMOVED: dict[str, Any] = {}
+REMOVED: dict[str, Any] = {
+    "world.encode_share": 0.15,
+    "world.forward_share": 1 / 3,
+    "world.links_keep": 0.5,
+    "world.table_gflop": 0.6,
+    "simulate.checkpoint_seconds": 60.0,
+}
 """The value of each setting that is a constant now; that of a kind of part stands under `method.ROLE.KIND.SETTING`."""
 
 

@@ -1,29 +1,23 @@
 """The settings of the world: devices, links, who is there, and what goes wrong."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from heteroselect.settings.group import BelowOne, Fraction, Group, NotNegative, Positive
+from heteroselect.settings.group import Group, setting
 
 
 class FaultSettings(Group):
-    missing: Fraction = 0.0
-    """chance of a client that never answers"""
-    late: Fraction = 0.0
-    """chance of an answer that takes late_factor times as long"""
-    late_factor: Annotated[float, Field(ge=1)] = 3.0
-    """how much longer a late answer takes"""
-    late_rule: Literal["drop", "wait"] = "drop"
-    """what the server does about answers past the deadline"""
-    corrupt: Fraction = 0.0
-    """chance of a payload with a flipped byte"""
-    nan: Fraction = 0.0
-    """chance of an update with a NaN in it"""
-    inf: Fraction = 0.0
-    """chance of an update with an infinity in it"""
-    scaled: Fraction = 0.0
-    """chance of an update a million times too long"""
+    missing: float = setting(0.0, "chance that a selected client never answers", ge=0, le=1)
+    late: float = setting(0.0, "chance that an answer takes late_factor times as long", ge=0, le=1)
+    late_factor: float = setting(3.0, "factor by which a late answer takes longer", ge=1)
+    late_rule: Literal["drop", "wait"] = setting(
+        "drop", "what happens to answers past the deadline: they are dropped, or the server waits"
+    )
+    corrupt: float = setting(0.0, "chance that a payload arrives with a flipped byte", ge=0, le=1)
+    nan: float = setting(0.0, "chance that an update has a NaN in it", ge=0, le=1)
+    inf: float = setting(0.0, "chance that an update has an infinity in it", ge=0, le=1)
+    scaled: float = setting(0.0, "chance that an update is a million times too long", ge=0, le=1)
 
     @model_validator(mode="after")
     def _one_fate_each(self) -> "FaultSettings":
@@ -34,27 +28,27 @@ class FaultSettings(Group):
 
 
 class AttackSettings(Group):
-    kind: Literal["none", "flip", "hidden", "gaussian", "labels", "lie"] = "none"
-    """what hostile clients do: send −strength times the update, its opposite just below the screen, noise; train on
-    labels turned around; or claim losses and lengths strength times the true ones"""
-    share: Fraction = 0.0
-    """share of all clients that are hostile"""
-    strength: Positive = 10.0
-    """how many times the true update, or the true number, they send"""
+    kind: Literal["none", "flip", "hidden", "gaussian", "labels", "lie"] = setting(
+        "none",
+        "attack of hostile clients: −strength times the update, its opposite just below the filter of outliers, noise, "
+        "labels turned around, or claimed losses and lengths strength times the true ones",
+    )
+    share: float = setting(0.0, "share of all clients that are hostile", ge=0, le=1)
+    strength: float = setting(10.0, "factor by which hostile clients exaggerate their update or their claims", gt=0)
 
 
 class AvailabilitySettings(Group):
-    kind: Literal["always", "day", "file"] = "always"
-    """who is there when: everybody, each client once a day, or as a file of intervals says"""
-    file: str = ""
-    """a CSV file with the columns client, start, end and perhaps period, in seconds; clients are dealt its intervals by
-    seed"""
-    share: Annotated[float, Field(gt=0, le=1)] = 0.3
-    """share of a day that each client is there"""
-    period: Positive = 86400.0
-    """seconds of a day"""
-    spread: Fraction = 0.8
-    """part of the day over which clients come: 0 is all at once, 1 as many at all times"""
+    kind: Literal["always", "day", "file"] = setting(
+        "always", "which clients are available when: all always, each once a day, or as a file of intervals says"
+    )
+    file: str = setting(
+        "", "CSV file of intervals with client, start, end and perhaps period, in seconds; dealt to clients by seed"
+    )
+    share: float = setting(0.3, "share of a day in which each client is available", gt=0, le=1)
+    period: float = setting(86400.0, "seconds of a day", gt=0)
+    spread: float = setting(
+        0.8, "part of the day over which clients come: 0 is all at once, 1 as many at all times", ge=0, le=1
+    )
 
     @model_validator(mode="after")
     def _a_file(self) -> "AvailabilitySettings":
@@ -63,18 +57,18 @@ class AvailabilitySettings(Group):
         return self
 
 
-Correlation = Annotated[float, Field(ge=-1, le=1)]
-
-
 class CouplingSettings(Group):
-    persistence: BelowOne = 0.0
-    """how much of a drawn link stays from round to round: its correlation with the round before"""
-    links_by_speed: Correlation = 0.0
-    """correlation of links with the speed of their devices"""
-    links_by_label: Correlation = 0.0
-    """correlation of links with the clients' most frequent class; 1: those of class 0 have the slowest links"""
-    speed_by_label: Correlation = 0.0
-    """correlation of the devices' speeds with the clients' most frequent class"""
+    persistence: float = setting(0.0, "correlation of a drawn link with that of the round before", ge=0, lt=1)
+    links_by_speed: float = setting(0.0, "correlation of links with the speed of their devices", ge=-1, le=1)
+    links_by_label: float = setting(
+        0.0,
+        "correlation of links with the clients' most frequent class; at 1, clients of class 0 have the slowest links",
+        ge=-1,
+        le=1,
+    )
+    speed_by_label: float = setting(
+        0.0, "correlation of the devices' speeds with the clients' most frequent class", ge=-1, le=1
+    )
 
     @model_validator(mode="after")
     def _at_most_one(self) -> "CouplingSettings":
@@ -91,49 +85,53 @@ class CouplingSettings(Group):
 
 
 class WorldSettings(Group):
-    links: Literal["drawn", "measured", "table", "trace", "own"] = "drawn"
-    """drawn as below; those of the table of devices; read second by second from a trace; measured at every upload (on
-    SuperNodes of Flower only); own is a world handed over in Python, which decides on links and devices alone"""
-    table: str = ""
-    """a CSV file of devices: gflops or compute_ms, up_mbps or up_kbps, down_mbps or down_kbps; drawn by seed without
-    replacement; empty: the 9,242 devices of the extra phones"""
-    table_gflop: Positive = 0.6
-    """billions of operations of the forward pass that compute_ms of the table were measured on (MobileNet V2: 0.6)"""
-    trace: str = ""
-    """a CSV file of links: second, up_mbps and perhaps client, down_mbps; each client begins where its seed says"""
-    links_keep: BelowOne = 0.5
-    """what the estimate of a measured link keeps at each new measurement"""
-    bandwidth_min_mbps: Positive = 1.0
-    """slowest uplink, Mb/s; drawn anew per client and round"""
-    bandwidth_max_mbps: Positive = 5.0
-    """fastest uplink, Mb/s"""
-    stress: Literal["none", "inverse", "permuted"] = "none"
-    """links coupled to the loss: the authors' formula, or the usual draws handed out in inverse order of loss"""
-    step_seconds_min: NotNegative = 0.1
-    """seconds a local step takes the fastest device; drawn once per client"""
-    step_seconds_max: NotNegative = 0.5
-    """seconds a local step takes the slowest device"""
-    devices: Literal["streams", "authors", "flops", "table"] = "streams"
-    """streams: seconds per step as above; authors: those behind the authors' logs; flops: the operations of a step of
-    this model and batch, divided by operations per second drawn as below; table: divided by those of the table"""
-    gflops_min: Positive = 3.0
-    """billions of operations per second of the slowest device; drawn once per client"""
-    gflops_max: Positive = 30.0
-    """billions of operations per second of the fastest device"""
-    downlink_min_mbps: Positive = 5.0
-    """slowest downlink, Mb/s"""
-    downlink_max_mbps: Positive = 25.0
-    """fastest downlink, Mb/s"""
-    charge: Literal["paper", "uplink", "everything"] = "paper"
-    """what the clock counts: θ·32N bits up, the real payloads, or also downloads, scoring, calibration and coding"""
-    forward_share: Fraction = 1 / 3
-    """time of a forward pass as a share of a training step"""
-    encode_share: Fraction = 0.15
-    """time of encoding an update as a share of a training step"""
-    budget_seconds: NotNegative = 0.0
-    """T_budget of the ceiling; 0 is the round of an average client"""
-    deadline: NotNegative = 0.0
-    """seconds a round waits for answers; 0: as long as the slowest of the cohort was expected to take"""
+    links: Literal["drawn", "measured", "table", "trace", "own"] = setting(
+        "drawn",
+        "source of the links: drawn within their bounds, the table of devices, a trace, measured at every upload "
+        "(Flower on machines only), or your own world from Python, which decides on links and devices alone",
+    )
+    table: str = setting(
+        "",
+        "CSV file of devices with gflops or compute_ms, up_mbps or up_kbps, down_mbps or down_kbps, drawn by seed; "
+        "empty: the 9,242 devices of the extra phones",
+    )
+    trace: str = setting(
+        "",
+        "CSV file of links with second, up_mbps and perhaps client, down_mbps; each client begins where its seed says",
+    )
+    bandwidth_min_mbps: float = setting(1.0, "slowest uplink in Mb/s; links are drawn anew per client and round", gt=0)
+    bandwidth_max_mbps: float = setting(5.0, "fastest uplink in Mb/s", gt=0)
+    stress: Literal["none", "inverse", "permuted"] = setting(
+        "none",
+        "coupling of links to the loss: the authors' formula, or the usual draws handed out in inverse order of loss",
+    )
+    step_seconds_min: float = setting(
+        0.1, "seconds that a local step takes on the fastest device; drawn once per client", ge=0
+    )
+    step_seconds_max: float = setting(0.5, "seconds that a local step takes on the slowest device", ge=0)
+    devices: Literal["streams", "authors", "flops", "table"] = setting(
+        "streams",
+        "source of the speeds: streams draws seconds per step, authors takes those behind the authors' logs, flops "
+        "counts the operations of a step and draws operations per second, table takes these from the table of devices",
+    )
+    gflops_min: float = setting(
+        3.0, "billions of operations per second of the slowest device; drawn once per client", gt=0
+    )
+    gflops_max: float = setting(30.0, "billions of operations per second of the fastest device", gt=0)
+    downlink_min_mbps: float = setting(5.0, "slowest downlink in Mb/s", gt=0)
+    downlink_max_mbps: float = setting(25.0, "fastest downlink in Mb/s", gt=0)
+    charge: Literal["paper", "uplink", "everything"] = setting(
+        "paper",
+        "what the clock counts: θ·32N bits up, the real payloads, or also downloads, scoring, calibration and coding",
+    )
+    budget_seconds: float = setting(
+        0.0, "time budget of a round that the ceiling of densities keeps; 0: the round of an average client", ge=0
+    )
+    deadline: float = setting(
+        0.0,
+        "seconds that a round waits for answers; 0: as long as the slowest of the cohort was expected to take",
+        ge=0,
+    )
     availability: AvailabilitySettings = AvailabilitySettings()
     coupling: CouplingSettings = CouplingSettings()
     faults: FaultSettings = FaultSettings()

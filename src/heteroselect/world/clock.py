@@ -87,6 +87,10 @@ class Timing:
         return replace(self, by_charge=found)
 
 
+ENCODE_SHARE = 0.15
+"""Time that a client takes to encode an update, as a share of a training step."""
+
+
 @dataclass(frozen=True)
 class Clock:
     """charge: `paper` takes θ_k·32N bits up and nothing else, `uplink` the real payloads, `everything` also the

@@ -224,7 +224,7 @@ def _row(setting: "Setting", name: str) -> list[str]:
 
 
 def _page(rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    lines = [f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     return "\n".join(["| setting | default | allowed | meaning |", "|---|---|---|---|", *lines])
 
 
