@@ -88,14 +88,14 @@ def test_nothing_is_run_twice_because_a_name_changed(tmp_path, monkeypatch):
     assert len(compare([tmp_path / "old", tmp_path / "new"]).groups[0].runs) == 1
     assert heteroselect.read("old").config == heteroselect.read("new").config
     assert heteroselect.resume("old").summary["model_sha256"] == heteroselect.read("new").summary["model_sha256"]
-    row = study.checked({"row": [{"method": "stc", "settings": POINTS}], "charge": "paper"})
+    row = study.read({"row": [{"method": "stc", "settings": POINTS}], "charge": "paper"})
     (cell,) = study.plan(row, tmp_path / "out", also=[tmp_path / "old"]).cells
     assert cell.done
     assert cell.path == tmp_path / "old"
 
 
 def test_a_row_of_results_is_that_of_the_same_settings_by_their_new_names(tmp_path):
-    cell = study.plan(study.checked({"row": [{"method": "fedavg", "settings": {"method.solver.steps": 3}}]}), tmp_path)
+    cell = study.plan(study.read({"row": [{"method": "fedavg", "settings": {"method.solver.steps": 3}}]}), tmp_path)
     row = {"study": "s", "row": "fedavg", "preset": "mnist", "method": "fedavg", "seed": 42, "charge": "everything"}
     file = tmp_path / "results.json"
     for steps, known in ((3, 1), (4, 0)):
