@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from heteroselect.settings.renamed import RENAMED
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = [ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")]
@@ -22,6 +24,11 @@ def test_the_newest_version_of_the_changelog_is_that_of_the_package():
     titles = re.findall(r"^## \[(.+?)\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert [version for version, _ in titles] == [PROJECT["version"], "0.1.0"]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d|unreleased", date) for _, date in titles)
+
+
+def test_the_changelog_has_every_new_name():
+    page = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert all(f"| `{old}` | `{new}` |" in page for old, new in RENAMED.items())
 
 
 def test_the_citation_is_of_this_version_and_of_the_paper():
