@@ -77,6 +77,32 @@ def test_making_a_payload_takes_device_time_where_everything_is_charged():
     assert seconds(paper, probed, STEADY, 10, 8) == seconds(Clock("paper"), sent(), STEADY, 10, 8)
 
 
+def test_latency_is_paid_by_each_message_where_everything_is_charged():
+    # nobody was asked: the model down and the update up are two messages of the slowest client
+    plain, slow = Clock("everything"), Clock("everything", latency=0.5)
+    assert seconds(slow, sent(), STEADY, 10, 8) == pytest.approx(seconds(plain, sent(), STEADY, 10, 8) + 2 * 0.5)
+    # who was scored has the model: its ask and its answer are two messages, its update is the third
+    asked = seconds(slow, sent(asked=range(3)), STEADY, 10, 8)
+    assert asked == pytest.approx(seconds(plain, sent(asked=range(3)), STEADY, 10, 8) + 3 * 0.5)
+    one = sent(calibrated=[Calibrated(1, 7, 10**6)])
+    before = (
+        seconds(slow, sent(), STEADY, 10, 8)
+        + seconds(plain, one, STEADY, 10, 8)
+        - seconds(plain, sent(), STEADY, 10, 8)
+    )
+    assert seconds(slow, one, STEADY, 10, 8) == pytest.approx(before + 2 * 0.5)
+    for charge in ("paper", "uplink"):
+        assert seconds(replace(slow, charge=charge), sent(), STEADY, 10, 8) == seconds(
+            Clock(charge), sent(), STEADY, 10, 8
+        )
+
+
+def test_lost_bits_are_sent_again_where_everything_is_charged():
+    # 0.16 s down and 1 s up of client 1, who also computes for 2 s; half of the bits are lost
+    assert seconds(Clock("everything", loss=0.5), sent(), STEADY, 10, 8) == pytest.approx(2 * 0.16 + 2.0 + 2 * 1.0)
+    assert seconds(Clock("uplink", loss=0.5), sent(), STEADY, 10, 8) == seconds(Clock("uplink"), sent(), STEADY, 10, 8)
+
+
 def held():
     """Clients 1, 0 and 2 train, and 0 alone is asked for its update of 50 kB."""
     return replace(

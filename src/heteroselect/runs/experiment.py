@@ -318,7 +318,9 @@ def environment_of(
     return Environment(
         world=world,
         budget_seconds=budget,
-        clock=Clock(settings.charge, encode_share=ENCODE_SHARE),
+        clock=Clock(
+            settings.charge, encode_share=ENCODE_SHARE, latency=settings.latency_seconds, loss=settings.packet_loss
+        ),
         faults=Faults(**settings.faults.model_dump(), deadline=settings.deadline),
         attack=Attack(**settings.attack.model_dump()),
     )

@@ -124,6 +124,12 @@ class WorldSettings(Group):
         "paper",
         "what the clock counts: θ·32N bits up, the real payloads, or also downloads, scoring, calibration and coding",
     )
+    latency_seconds: float = setting(
+        0.0, "seconds that each message takes besides its bits, up and down, where charge is everything", ge=0
+    )
+    packet_loss: float = setting(
+        0.0, "share of the bits that are lost and sent again, up and down, where charge is everything", ge=0, lt=1
+    )
     budget_seconds: float = setting(
         0.0, "time budget of a round that the ceiling of densities keeps; 0: the round of an average client", ge=0
     )

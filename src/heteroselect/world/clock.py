@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from heteroselect.core.arrays import Reals
+from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.conditions import VALUE_BITS, Conditions
 from heteroselect.world.ledger import LOSS_BYTES, Messages
 
@@ -104,6 +104,10 @@ class Clock:
     charge: Charge = "paper"
     forward_share: float = 1 / 3
     encode_share: float = 0.0
+    latency: float = 0.0
+    """Seconds that each message takes besides its bits, both ways, where everything is charged."""
+    loss: float = 0.0
+    """Share of the bits that are lost and sent again, both ways, where everything is charged."""
 
     def timing(
         self, sent: Messages, conditions: Conditions, passes: Reals | float, scoring_batches: int, now: float = 0.0
@@ -128,23 +132,37 @@ class Clock:
             return Spent(np.zeros(len(ids)), compute, up, up + asked)
         bits = 8 * np.array(sent.payloads)
         fetched = np.isin(ids, sent.asked)  # a client that was scored has the model already
-        download = conditions.down_seconds(ids, np.where(fetched, 0.0, 8 * sent.fetched(ids)), now)
-        download = download + conditions.down_seconds(ids, 8 * sent.shared, now + download)
+        download = self._down(conditions, ids, np.where(fetched, 0.0, 8 * sent.fetched(ids)), now)
+        download = download + self._down(conditions, ids, 8 * sent.shared, now + download)
         trained = download + compute
-        told = conditions.up_seconds(ids, 8 * LOSS_BYTES, now + trained) if sent.held else 0.0
+        told = self._up(conditions, ids, 8 * LOSS_BYTES, now + trained) if sent.held else 0.0
         coding = np.where(bits > 0, sent.probe + self.encode_share, 0.0) * conditions.step_seconds[ids]
         ready = asked_to_send(sent, trained + told) + coding
-        up = conditions.up_seconds(ids, bits, now + ready)
+        up = self._up(conditions, ids, bits, now + ready)
         return Spent(download, compute + coding, told + up, ready + up)
+
+    def _down(self, conditions: Conditions, ids: Counts, bits: Reals | float, start: Reals | float) -> Reals:
+        """Seconds of a message to each client; nothing where no message is sent."""
+        return conditions.down_seconds(ids, self._resent(bits), start) + self._delay(bits)
+
+    def _up(self, conditions: Conditions, ids: Counts, bits: Reals | float, start: Reals | float) -> Reals:
+        """Seconds of a message from each client; nothing where no message is sent."""
+        return conditions.up_seconds(ids, self._resent(bits), start) + self._delay(bits)
+
+    def _resent(self, bits: Reals | float) -> Reals | float:
+        return bits / (1 - self.loss) if self.loss else bits
+
+    def _delay(self, bits: Reals | float) -> Reals | float:
+        return np.where(np.asarray(bits) > 0, self.latency, 0.0) if self.latency else 0.0
 
     def scoring(self, sent: Messages, conditions: Conditions, batches: int, now: float) -> float:
         """Seconds until the slowest client asked has the model, has run it forwards and has answered."""
         asked = sent.asked
         if self.charge != "everything" or len(asked) == 0:
             return 0.0
-        download = conditions.down_seconds(asked, 8 * sent.fetched(asked).astype(float), now)
+        download = self._down(conditions, asked, 8 * sent.fetched(asked).astype(float), now)
         ready = download + batches * self.forward_share * conditions.step_seconds[asked]
-        return float((ready + conditions.up_seconds(asked, 8 * LOSS_BYTES, now + ready)).max())
+        return float((ready + self._up(conditions, asked, 8 * LOSS_BYTES, now + ready)).max())
 
     def calibration(self, sent: Messages, conditions: Conditions, now: float) -> float:
         """Seconds of one client after the other, because each continues from the statistics of the one before."""
@@ -153,9 +171,9 @@ class Clock:
             return total
         for one in sent.calibrated:
             client, start = np.array([one.client]), now + total
-            download = conditions.down_seconds(client, 8 * sent.calibrating(one), start)
+            download = self._down(conditions, client, 8 * sent.calibrating(one), start)
             ready = download + one.batches * self.forward_share * conditions.step_seconds[client]
-            total += float((ready + conditions.up_seconds(client, 8 * one.answer, start + ready))[0])
+            total += float((ready + self._up(conditions, client, 8 * one.answer, start + ready))[0])
         return total
 
 
