@@ -47,10 +47,11 @@ from paper_numbers import (
     unchanged,
 )
 
+from heteroselect.comparison.figures import Floats
 from heteroselect.comparison.over_seeds import Arrivals, interval, tail
 from heteroselect.comparison.report import curves
-from heteroselect.comparison.report.compared import RECONSTRUCTED, drawn
-from heteroselect.comparison.report.curves import Band, Curve, Floats
+from heteroselect.comparison.report.curves import Band, Curve
+from heteroselect.comparison.report.pictures import RECONSTRUCTED
 from heteroselect.comparison.report.style import GRID, INK, PAPER, QUIET, Look, look
 from heteroselect.files import write_whole
 
@@ -158,7 +159,7 @@ def _draw_bars(panel: Axes, bars: Sequence[Bar], place: int) -> None:
     """Draw one figure of all bars, with a dot for each seed where there are several."""
     for row, bar in enumerate(bars):
         reached = bar.reached[place].reached
-        middle, _, _, note = drawn(bar.reached[place])
+        middle, _, _, note = curves.bar_of(bar.reached[place])
         panel.barh(row, middle, height=0.72, color=bar.colour, alpha=0.55 if bar.colour != PAPER else 0.4)
         if len(reached) > 1:
             heights = row + np.linspace(0.2, -0.2, len(reached))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from heteroselect.comparison.figures import Floats, Lines
 from heteroselect.comparison.over_seeds import tail
 from heteroselect.comparison.report import curves
-from heteroselect.comparison.report.curves import Band, Curve, Floats, Lines
+from heteroselect.comparison.report.curves import Band, Curve
 from heteroselect.comparison.study import plan
 from heteroselect.comparison.study import read as read_study
 from heteroselect.paper.replay import read_log

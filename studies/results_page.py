@@ -14,9 +14,10 @@ import tuning
 from numpy.typing import NDArray
 
 from heteroselect.comparison import study as studies
+from heteroselect.comparison.figures import SOON
 from heteroselect.comparison.over_seeds import Arrivals, horizon, number, spread
 from heteroselect.comparison.results import change
-from heteroselect.comparison.table import TO_TARGET, arrivals
+from heteroselect.comparison.table import arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
 CLOCKS = {"paper": "the paper's clock", "uplink": "real payloads", "everything": "everything"}
@@ -132,6 +133,11 @@ def replaced(page: str, name: str, made: str) -> str:
     return f"{before}{start}\n{made}{end}{rest.partition(end)[2]}"
 
 
+def _total(figures: Mapping[str, list[float]], kind: str) -> list[float]:
+    """The MB of a kind in all; the tables that are kept have it by its former name."""
+    return figures[name] if (name := f"total_{kind}_megabytes") in figures else figures[f"{kind}_megabytes"]
+
+
 def comparison() -> str:
     """A summary of the comparison of ten methods, from what `make compare` left."""
     found = json.loads((ROOT / "docs" / "results" / "compare" / "compare.json").read_text())
@@ -142,7 +148,7 @@ def comparison() -> str:
         figures, there = row["figures"], row["arrivals"]
         moved = row["differences"].get("last_accuracy")
         less = "" if moved is None else _difference(moved)
-        down = [sum(pair) for pair in zip(figures["down_megabytes"], figures["scoring_megabytes"], strict=True)]
+        down = [sum(pair) for pair in zip(*(_total(figures, kind) for kind in ("down", "scoring")), strict=True)]
         medians = [there[key]["median"] for key in ("seconds_to_target", "wire_megabytes_to_target")]
         reached = ["not reached" if one is None else number(one) for one in medians]
         cells = [spread(figures["last_accuracy"], "%"), less, *reached, spread(down)]
@@ -246,7 +252,7 @@ def table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 def over(runs: Sequence[Row], key: str, unit: str = "") -> str:
     """One figure over the seeds: mean ± standard deviation, or to the target the median and the range."""
-    if key in TO_TARGET:
+    if key in SOON:
         return arrivals(runs, key).text
     return arrived(run[key] for run in runs) if key.endswith("_to_target") else spread([run[key] for run in runs], unit)
 

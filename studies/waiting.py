@@ -15,7 +15,8 @@ from matplotlib.figure import Figure
 from paper_figures import STYLE, WIDTH
 from results_page import ROOT
 
-from heteroselect.comparison.report.curves import AXES, spent
+from heteroselect.comparison.figures import spent
+from heteroselect.comparison.report.curves import AXES
 from heteroselect.comparison.report.style import GRID, INK, look
 from heteroselect.runs.folder import read_rounds
 from heteroselect.runs.result import Line

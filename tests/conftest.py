@@ -22,5 +22,5 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pictures of a comparison are files that say who made them, and nothing else: to draw them takes seconds.
     tests/comparison/report and tests/cli/test_cli.py look at real ones."""
     monkeypatch.setattr(
-        "heteroselect.comparison.report.figures.saved", lambda figure, ending, dpi, about: str(about).encode()
+        "heteroselect.comparison.report.pictures.saved", lambda figure, ending, dpi, about: str(about).encode()
     )

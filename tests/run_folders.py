@@ -34,6 +34,23 @@ def line(t: int, *, seed: int, accuracy: float | None, **changes: Any) -> dict[s
     }
 
 
+NOTE = {
+    "available": 3,
+    "there": "b0",  # clients 0, 2 and 3 of five
+    "up_mbps": [1.0, 2.0, 3.0, 4.0, 5.0],
+    "down_mbps": [5.0, 6.0, 7.0, 8.0, 9.0],
+    "step_seconds": [0.1, 0.2, 0.3, 0.4, 0.5],
+    "waited": 1.0,
+    "scoring": 2.0,
+    "training": 10.0,
+    "calibration": 0.5,
+    "down": [1.0, 0.0],
+    "compute": [5.0, 2.0],
+    "up": [4.0, 2.0],
+    "took": [10.0, 4.0],
+}
+"""What a round notes of the world."""
+
 POINTS = {
     **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
     **{"method.solver.steps": 2, "simulate.checkpoint_rounds": 1},

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from heteroselect import study
-from heteroselect.comparison.results import KEPT, figures_of, rounds_file
+from heteroselect.comparison.figures import figures_of
+from heteroselect.comparison.results import KEPT, rounds_file
 from heteroselect.core.measure import Measure
 from heteroselect.files import read_toml
 

@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
+from heteroselect.comparison.figures import figures_of
 from heteroselect.comparison.over_seeds import tail
-from heteroselect.comparison.results import change, figures_of, judge, judged_again, merge, rounds_file, verdict
+from heteroselect.comparison.results import change, judge, judged_again, merge, rounds_file, verdict
 from heteroselect.comparison.study import ClaimTable, read
 from heteroselect.settings.schema import PaperRow
 

@@ -2,43 +2,37 @@
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from heteroselect.comparison import table as tables
-from heteroselect.comparison.grid import Cell
+from heteroselect.comparison.report.load import grouped
 from heteroselect.comparison.table_files import save
-from heteroselect.runs.folder import read_rounds, read_summary
-from heteroselect.settings.config import load
+from heteroselect.runs.folder import read_rounds
 
-LOADED = load("mnist", method="fedavg")
 RISING = (0.5, 0.6, 0.7, 0.8, 0.9, 0.9)
 """The last quarter of them is one evaluation, 0.9; the target of 0.9 is reached in round 5."""
 
 
 @pytest.fixture
 def cell(make_run):
-    """A run of the grid: each round takes 10 s, 2 MB of payloads and 1 MB of values, or what is said."""
+    """The row of a run and its folder: each round takes 10 s, 2 MB of payloads and 1 MB of values, or what is said."""
 
-    def make(method: str, seed: int, accuracies=RISING, megabytes: float = 2.0, seconds: float = 10.0) -> Cell:
-        folder: Path = make_run(f"{method}-{seed}", method=method, seed=seed, accuracies=accuracies)
+    def make(method: str, seed: int, accuracies=RISING, megabytes: float = 2.0, seconds: float = 10.0, **summary):
+        summary |= {"status": "finished", "model_sha256": "", "wall_seconds": 1.0}
+        folder: Path = make_run(f"{method}-{seed}", method=method, seed=seed, accuracies=accuracies, summary=summary)
         lines = read_rounds(folder)
         for line in lines:
-            line |= {"seconds": seconds, "bytes_up": megabytes * 1e6, "cumulative_seconds": seconds * line["round"]}
+            line |= {"bytes_up": megabytes * 1e6, "cumulative_seconds": seconds * line["round"]}
         (folder / "rounds.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        summary, count = read_summary(folder), len(lines)
-        reached = summary["rounds_to_target"]
-        summary |= {"rounds_run": count, "total_seconds": seconds * count, "total_megabytes": 1.0 * count}
-        summary |= {"total_wire_megabytes": megabytes * count, "bytes_up": megabytes * 1e6 * count, "wall_seconds": 1.0}
-        summary |= {"bytes_down": 0, "bytes_scoring": 0, "status": "finished", "model_sha256": ""}
-        summary |= {"seconds_to_target": reached and seconds * reached}
-        summary |= {"wire_megabytes_to_target": reached and megabytes * reached}
-        (folder / "summary.json").write_text(json.dumps(summary))
-        return Cell(method, seed, LOADED, folder)
+        return method, folder
 
     return make
+
+
+def table_of(cells, **given):
+    return tables.make(grouped(cells), **given)
 
 
 def by_name(table: tables.Table) -> dict[str, tables.Row]:
@@ -47,21 +41,21 @@ def by_name(table: tables.Table) -> dict[str, tables.Row]:
 
 def test_rows_are_ranked_by_the_mean_of_the_last_five_and_not_by_the_peak(cell) -> None:
     lucky, long = (0.5, 0.5, 0.99, 0.5, 0.5, 0.5), (0.1,) * 15 + RISING[1:]  # mean of the last five: 0.78
-    table, _ = tables.make([cell("lucky", 1, lucky), cell("steady", 1, long)])
+    table, _ = table_of([cell("lucky", 1, lucky), cell("steady", 1, long)])
     assert [row.method for row in table.rows] == ["steady", "lucky"]
     assert by_name(table)["steady"].figures["last_accuracy"] == [pytest.approx(0.78)]
     assert by_name(table)["lucky"].figures["peak_accuracy"] == [0.99]
     assert table.base == "lucky", "differences are to the first method, wherever it is ranked"
     assert "ranked by final accuracy, not by the peak" in table.notes()[0]
-    kept, _ = tables.make([cell("lucky", 2, lucky), cell("steady", 2)], ranked=False)
+    kept, _ = table_of([cell("lucky", 2, lucky), cell("steady", 2)], ranked=False)
     assert [row.method for row in kept.rows] == ["lucky", "steady"]
 
 
 def test_equal_is_the_smallest_total_of_all_runs(cell) -> None:
     """Frugal sends 6 × 0.5 MB and takes 6 × 20 s in all: 3 MB are the whole of it, and one round of the other; the
     other's 60 s are three rounds of it."""
-    table, _ = tables.make([cell("plain", 1), cell("frugal", 1, megabytes=0.5, seconds=20.0)])
-    assert table.budgets == {"bytes": 3e6, "seconds": 60.0}
+    table, _ = table_of([cell("plain", 1), cell("frugal", 1, megabytes=0.5, seconds=20.0)])
+    assert table.budgets == {"wire_megabytes": 3.0, "seconds": 60.0}
     plain, frugal = (by_name(table)[name].figures for name in ("plain", "frugal"))
     assert (plain["accuracy_at_equal_bytes"], frugal["accuracy_at_equal_bytes"]) == ([0.5], [0.9])
     assert (plain["accuracy_at_equal_seconds"], frugal["accuracy_at_equal_seconds"]) == (
@@ -75,7 +69,7 @@ def test_who_never_arrives_counts_in_every_file(cell, tmp_path: Path) -> None:
     low = (0.1,) * 6
     cells = [cell("sure", seed) for seed in (1, 2, 3)]
     cells += [cell("seldom", 1, (0.9, *RISING[1:])), cell("seldom", 2, low), cell("seldom", 3, low)]
-    table, summaries = tables.make(cells)
+    table, summaries = table_of(cells)
     save(table, summaries, tmp_path, "heteroselect compare …")
     sure, seldom = (by_name(table)[name].arrivals["seconds_to_target"] for name in ("sure", "seldom"))
     assert (sure.text, seldom.text) == ("50.0", "> 60.0, 1 of 3 arrived")
@@ -115,7 +109,7 @@ def test_differences_are_paired_by_seed_and_marked_where_they_say_nothing(cell) 
     cells = [cell("base", seed, (0.5,) * 6) for seed in (1, 2, 3)]
     cells += [cell("wavering", seed, (0.5 + 0.01 * seed,) * 6) for seed in (1, 2, 3)]
     cells += [cell("better", seed, (0.6 + 0.001 * seed,) * 6) for seed in (1, 2, 3)]
-    table, _ = tables.make(cells)
+    table, _ = table_of(cells)
     heads, better, wavering, base = table.cells()
     place = heads.index("difference to base, points, 95 %")
     assert (better[place], wavering[place], base[place]) == ("+10.20 ± 0.25", "≈ +2.00 ± 2.48", "")
@@ -126,7 +120,7 @@ def test_a_figure_that_one_seed_lacks_is_no_difference_of_the_others(cell) -> No
     """No evaluation of seed 2 is as early as the smallest total of seconds."""
     cells = [cell("base", seed) for seed in (1, 2)]
     cells += [cell("slow", 1), cell("slow", 2, seconds=100.0)]
-    table, _ = tables.make(cells)
+    table, _ = table_of(cells)
     slow = by_name(table)["slow"]
     assert slow.figures["accuracy_at_equal_seconds"] == [0.9, None]
     assert slow.differences["accuracy_at_equal_seconds"] is None
@@ -134,22 +128,20 @@ def test_a_figure_that_one_seed_lacks_is_no_difference_of_the_others(cell) -> No
 
 
 def test_a_table_says_that_it_is_not_about_the_test_set(cell) -> None:
-    tuned = load("mnist", method="fedavg", changes={"data.validation_fraction": 0.1, "data.evaluate": "validation"})
-    cells = [cell("a", 1), cell("b", 1)]
-    assert "validation" not in " ".join(tables.make(cells)[0].notes())
-    table, _ = tables.make([replace(one, loaded=tuned) for one in cells])
+    assert "validation" not in " ".join(table_of([cell("a", 1), cell("b", 1)])[0].notes())
+    table, _ = table_of([cell(name, 2, evaluated_on="validation") for name in ("a", "b")])
     assert "Every accuracy is on the validation examples" in " ".join(table.notes())
 
 
 def test_a_wide_terminal_shows_all_columns_and_a_narrow_one_cuts_nothing(cell) -> None:
-    table, _ = tables.make([cell("a-method-with-a-long-name", seed) for seed in (1, 2)] + [cell("b", 1), cell("b", 2)])
+    table, _ = table_of([cell("a-method-with-a-long-name", seed) for seed in (1, 2)] + [cell("b", 1), cell("b", 2)])
     heads, *rows = table.cells()
     assert table.fitting(400) == table.fitting(1000) == [list(range(len(heads)))]
     narrow = table.fitting(80)
     shown = [heads[place] for part in narrow for place in part if place]
     assert shown[:2] == ["final accuracy, %", "difference to a-method-with-a-long-name, points, 95 %"]
     assert len(set(shown)) == len(shown) < len(heads)
-    assert "MB to target, real, median" in shown
+    assert "MB up to target, median" in shown
     assert "peak, %" not in shown
     for part in narrow:
         assert part[0] == 0

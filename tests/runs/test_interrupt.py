@@ -62,7 +62,8 @@ def test_after_a_resume_progress_counts_from_the_start(here: Path) -> None:
         heteroselect.run("mnist", method="fedavg", settings=SMALL, out=here / "run", watch=press)
     found = CliRunner().invoke(app, ["resume", "run"])
     assert found.exit_code == 0, found.output
-    shown = {int(t): float(sent) for t, sent in re.findall(r"round (\d+)/4 .* ([\d.]+) MB sent", found.output)}
+    lines = re.findall(r"round (\d+)/4 .* ([\d.]+) (kB|MB) sent", found.output)
+    shown = {int(t): float(sent) / (1 if unit == "MB" else 1000) for t, sent, unit in lines}
     sent = np.cumsum([line["bytes_up"] for line in whole.rounds]) / 1e6
     assert shown == {t: pytest.approx(sent[t - 1], abs=0.0051) for t in (3, 4)}
 

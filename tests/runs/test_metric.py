@@ -1,6 +1,7 @@
 """A metric of one's own: its name, direction and unit go with the run, to the summary and to whoever reads it."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,9 @@ def play(metric: Any, **changes: Any) -> heteroselect.Result:
 LOWER = Metric(mse, name="MSE", higher=False, unit="")
 
 
-def printed(summary: dict[str, Any]) -> str:
+def printed(summary: dict[str, Any], lines: Sequence[dict[str, Any]]) -> str:
     console = Console(width=160, record=True)
-    console.print(result_table(summary, []))
+    console.print(result_table(summary, lines, []))
     return console.export_text()
 
 
@@ -70,7 +71,7 @@ def test_a_function_goes_by_its_name_without_a_unit() -> None:
     assert result.metric == {"name": "less", "higher": True, "unit": ""}
     assert result.peak_accuracy == max(line["accuracy"] for line in result.rounds) < 0
     assert result.rounds_to_target is not None
-    text = printed(result.summary)
+    text = printed(result.summary, result.rounds)
     assert "peak less" in text
     assert "target -5," in text
     assert "%" not in text

@@ -1,15 +1,19 @@
 """heteroselect reclock: the seconds of finished runs under another clock."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heteroselect.cli.options import Json
 from heteroselect.cli.terminal import out, say
 from heteroselect.errors import HeteroSelectError
+
+if TYPE_CHECKING:
+    from heteroselect.runs.reclock import Reclocked
 
 
 def reclock(
@@ -25,8 +29,6 @@ def reclock(
     as_json: Json = False,
 ) -> None:
     """Show the seconds of runs as another clock charges them; nothing is run again."""
-    from rich.table import Column, Table
-
     from heteroselect.runs import reclock as clocks
 
     found = [clocks.reclock(folder, charge) for folder in folders]
@@ -38,20 +40,24 @@ def reclock(
             say(str(error))
     if as_json:
         typer.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
-        return
+    else:
+        _print(found, charge)
+
+
+def _print(found: "Sequence[Reclocked]", charge: str) -> None:
+    """A line for each run, and a sentence on each that would have gone another way under this clock."""
+    from rich.table import Column, Table
+
     figures = (Column(f"{what}, {charge}", justify="right") for what in ("s to target", "s in all"))
     table = Table("run", "method", "ran with", *figures)
+    other = [one for one in found if one.depends and one.ran_with != charge]
     for one in found:
-        star = "*" if one.depends and one.ran_with != charge else ""
+        star = "*" if one in other else ""
         reached = "not reached" if one.seconds_to_target is None else f"{one.seconds_to_target:,.1f}{star}"
         table.add_row(str(one.path), one.method, one.ran_with, reached, f"{one.total_seconds:,.1f}{star}")
     out.print(table)
-    for one in found:
-        if one.depends and one.ran_with != charge:
-            out.print(
-                f"* {one.path}: what {' and '.join(one.depends)} decides depends on the clock; these are the rounds "
-                f"that were run under {one.ran_with}.",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
+    for one in other:
+        text = (
+            f"* {one.path}: what {' and '.join(one.depends)} decides depends on the clock; these are the rounds that "
+        )
+        out.print(f"{text}were run under {one.ran_with}.", highlight=False, markup=False, soft_wrap=True)

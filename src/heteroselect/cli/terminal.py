@@ -67,7 +67,7 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
         reached = result.summary["rounds_to_target"] is not None
         paper = beside(result.config.paper, len(result.rounds), reached=reached)
         paper = with_clock(paper, [result.config.world.charge])
-        out.print(tables.result_table(result.summary, paper))
+        out.print(tables.result_table(result.summary, result.rounds, paper))
         out.print(f"folder: {result.folder}", highlight=False, soft_wrap=True)
     if result.summary["status"] == "interrupted":
         words = ["heteroselect", "resume", str(result.folder), *own_files(result.config)]

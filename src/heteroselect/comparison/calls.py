@@ -103,7 +103,7 @@ def compare(
         done = ends.ended(cells, failed, "compare")
         found = ends.compared(cells, done, failed, ranked=True, folder=path if out else None)
         if out is not None:
-            _tell(notice, ends.written(found, done, path, "compare", command))
+            _tell(notice, ends.written(found, path, "compare", command))
         return found
 
 
@@ -167,7 +167,7 @@ def study(
         more = {"folder": path if out else None, "claims": tuple(claims)}
         found = ends.compared(planned.cells, done, left, ranked=False, **more)
         if out is not None:
-            _tell(notice, ends.written(found, done, path, name, command, claims))
+            _tell(notice, ends.written(found, path, name, command, claims))
         if gathered is not None:
             kept.keep_rounds(gathered, wanted, name, planned)
             kept.merge(gathered, rows)

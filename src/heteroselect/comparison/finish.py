@@ -7,11 +7,11 @@ from typing import Any
 from heteroselect.comparison import table as tables
 from heteroselect.comparison.grid import Cell
 from heteroselect.comparison.report import MARK
-from heteroselect.comparison.report.write import read_former, refuse_others, write
+from heteroselect.comparison.report.load import Group, comparison, grouped
+from heteroselect.comparison.report.write import read_former, refuse_others, write_comparison
 from heteroselect.comparison.result import Comparison
 from heteroselect.comparison.table_files import save
 from heteroselect.errors import FolderError, HeteroSelectError
-from heteroselect.runs.folder import read_rounds
 
 
 def ended(cells: Sequence[Cell], failed: Collection[str], command: str) -> list[Cell]:
@@ -26,15 +26,15 @@ def compared(
     cells: Sequence[Cell], done: Sequence[Cell], failed: Mapping[str, str], *, ranked: bool, **more: Any
 ) -> Comparison:
     """The runs that are `done` beside each other, of all those that were planned."""
-    table, runs = tables.make(done, ranked=ranked)
-    rounds = {(cell.method, cell.seed): read_rounds(cell.path) for cell in done}
+    groups = grouped((cell.method, cell.path) for cell in done)
+    table, runs = tables.make(groups, ranked=ranked)
+    rounds = {(group.name, run.seed): list(run.rounds) for group in groups for run in group.runs}
     left = {**{cell.method: "not run yet" for cell in cells if not cell.done}, **failed}
-    return Comparison(table, runs, rounds, failed=left, planned=len(cells), **more)
+    return Comparison(table, runs, rounds, failed=left, planned=len(cells), groups=tuple(groups), **more)
 
 
 def written(
     found: Comparison,
-    done: Sequence[Cell],
     path: Path,
     stem: str,
     command: str,
@@ -43,22 +43,24 @@ def written(
     """Write the tables and the page of a comparison; returns what there is to say about them."""
     save(found.table, found.summaries, path, command, stem=stem, claims=claims)
     said: list[str] = []
-    for end, folders in _pages(done).items():
-        said += write(folders, path / f"report{end}.html", path / f"figures{end}", command)
+    for end, groups in _pages(found.groups).items():
+        shown = comparison(groups, ranked=found.table.ranked)
+        said += write_comparison(shown, path / f"report{end}.html", path / f"figures{end}", command)
     return said
 
 
-def _pages(done: Sequence[Cell]) -> dict[str, list[Path]]:
-    """The run folders of each page, by what its name ends in: a page shows runs of one data set and one target."""
-    found: dict[tuple[str, float | None, str], set[Path]] = {}
-    for cell in done:
-        data = cell.config.data
-        found.setdefault((Path(data.name).stem, cell.config.target, data.evaluate), set()).add(cell.path)
+def _pages(groups: Sequence[Group]) -> dict[str, list[Group]]:
+    """The groups of each page, by what its name ends in: a page shows runs of one data set and one target."""
+    found: dict[tuple[str, float | None, str], list[Group]] = {}
+    for one in groups:
+        summary = one.runs[0].summary
+        name = Path(str(summary["dataset"])).stem
+        found.setdefault((name, summary["target"], str(summary.get("evaluated_on", "test"))), []).append(one)
     if len(found) == 1:
-        return {"": sorted(*found.values())}
+        return {"": list(groups)}
     names = [name for name, _, _ in found]
     ends = [f"-{name}" + (f"-{place}" if names.count(name) > 1 else "") for place, name in enumerate(names, start=1)]
-    return dict(zip(ends, map(sorted, found.values()), strict=True))
+    return dict(zip(ends, found.values(), strict=True))
 
 
 def refuse_to_lose(

@@ -6,15 +6,12 @@ later than all that do in the median, and as the horizon in the restricted mean.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from statistics import fmean, median
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 Lines = Sequence[Mapping[str, Any]]
-COSTS = ("bytes", "seconds")
 
 ENOUGH = 20
 """Differences from which on they are bootstrapped. A bootstrap of few values is too narrow: its 95 % interval of five
@@ -117,6 +114,8 @@ def number(value: float, beside: float | None = None) -> str:
     like = value if beside is None else beside
     if isinstance(value, int) and float(like).is_integer():
         return f"{value:,}"
+    if 0 < abs(like) < 0.1:
+        return f"{value:.2g}"
     return f"{value:,.{2 if like < 10 else 1 if like < 1000 else 0}f}"
 
 
@@ -154,6 +153,8 @@ def interval(differences: Sequence[float]) -> Interval | None:
     mean = float(np.mean(differences))
     if count == 1:
         return Interval(mean, None, None, "none", 1)
+    from scipy import stats  # it takes a second to import
+
     error = float(np.std(differences, ddof=1)) / np.sqrt(count)
     if count < ENOUGH or error <= 1e-12 * abs(mean):  # of equal values no bootstrap has an acceleration
         half = float(stats.t.ppf(0.975, count - 1) * error)
@@ -192,33 +193,6 @@ def accuracy_at(
     return tail([{"accuracy": one} for one in accuracies[:early]], last)
 
 
-def equal_costs(runs: Iterable[Lines]) -> dict[str, float]:
-    """What all runs are compared at: the smallest total of all, in bytes that clients sent and in seconds.
-
-    >>> lines = [{"bytes_up": 4, "cumulative_seconds": 1.0}, {"bytes_up": 3, "cumulative_seconds": 2.0}]
-    >>> equal_costs([lines, [{"bytes_up": 5, "cumulative_seconds": 6.0}]])
-    {'bytes': 5.0, 'seconds': 2.0}
-    """
-    totals = [{cost: _spent(lines, cost)[-1] if lines else 0.0 for cost in COSTS} for lines in runs]
-    return {cost: float(min(one[cost] for one in totals)) for cost in COSTS}
-
-
-def at_equal_costs(lines: Lines, budgets: Mapping[str, float]) -> dict[str, float | None]:
-    """The accuracy of a run at each of `equal_costs`, by the name of the figure."""
-    accuracies = [line["accuracy"] for line in lines]
-    return {
-        f"accuracy_at_equal_{cost}": accuracy_at(accuracies, _spent(lines, cost), budget)
-        for cost, budget in budgets.items()
-    }
-
-
-def _spent(lines: Lines, cost: str) -> list[float]:
-    """What each round, with all before it, has cost."""
-    if cost == "seconds":
-        return [line["cumulative_seconds"] for line in lines]
-    return list(accumulate(line["bytes_up"] for line in lines))
-
-
 def rank(values: Sequence[float | None], *, higher: bool = True) -> float:
     """What rows are sorted by: the smaller, the better; one that lacks a value is the last.
 
@@ -239,6 +213,9 @@ def spread(values: Sequence[float | None], unit: str = "") -> str:
     if len(known) < len(values) or not known:
         return f"— ({len(known)} of {len(values)})"
     numbers = (100 if unit else 1) * np.array(known, float)
-    digits = 2 if unit or numbers.mean() < 10 else 1 if numbers.mean() < 1000 else 0
-    text = f"{numbers.mean():,.{digits}f}"
+    middle = numbers.mean()
+    digits = 2 if unit or middle < 10 else 1 if middle < 1000 else 0
+    if not unit and 0 < middle < 0.1:
+        digits = 1 - int(np.floor(np.log10(middle)))
+    text = f"{middle:,.{digits}f}"
     return text + (f" ± {numbers.std(ddof=1):,.{digits}f}" if len(known) > 1 else "")

@@ -6,6 +6,7 @@ from typing import Any
 
 from heteroselect.comparison import table as tables
 from heteroselect.comparison.cross import Crossing
+from heteroselect.comparison.report.load import Group
 from heteroselect.core.measure import Measure
 from heteroselect.runs.display.curves import AXES, Curve, curve
 from heteroselect.runs.display.frame import frame, plot
@@ -33,6 +34,8 @@ class Comparison:
     """of two crossed settings, with `effects(figure)` of each value and each pair"""
     planned: int = 0
     """how many runs there are when all have come to their end"""
+    groups: tuple[Group, ...] = ()
+    """the runs of each row, for its page"""
 
     def __repr__(self) -> str:
         names = ", ".join(row.label for row in self.table.rows)

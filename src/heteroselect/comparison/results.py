@@ -17,8 +17,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from heteroselect.comparison.figures import figures_of
 from heteroselect.comparison.grid import Cell
-from heteroselect.comparison.over_seeds import interval, number, tail
+from heteroselect.comparison.over_seeds import interval, number
 from heteroselect.comparison.study import ClaimTable, Planned, Study
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
@@ -35,15 +36,6 @@ KEPT = (
     *("bytes_up_paper", "bytes_up", "bytes_down", "bytes_scoring", "bytes_calibration"),
 )
 """What of each round is kept beside a file of results: all that its figures are made of."""
-MEGABYTES = {
-    "megabytes": ("bytes_up_paper",),
-    "wire_megabytes": ("bytes_up",),
-    "down_megabytes": ("bytes_down",),
-    "scoring_megabytes": ("bytes_scoring",),
-    "calibration_megabytes": ("bytes_calibration",),
-    "all_megabytes": ("bytes_up", "bytes_down", "bytes_scoring", "bytes_calibration"),
-}
-"""Kinds of traffic, by what a round notes of them."""
 COMPARED = {
     "rounds_to_target": "rounds to target",
     "seconds_to_target": "seconds to target",
@@ -90,42 +82,6 @@ def _row(study: str, cell: Cell, command: str) -> Row:
         "provenance": summary["environment"],
         "wall_seconds": summary["wall_seconds"],
         "model_sha256": summary["model_sha256"],
-    }
-
-
-def figures_of(lines: Sequence[Row], target: float, measure: Measure = Measure()) -> Row:
-    """Every figure of a row that follows from the rounds of its run."""
-    evaluated = [line for line in lines if line["accuracy"] is not None]
-    first = next((line for line in evaluated if measure.reached(line["accuracy"], target)), None)
-    reached = None if first is None else int(first["round"])
-    clocks = lines[0]["seconds_by_charge"] if lines else {}
-
-    def by_clock(rounds: int | None) -> dict[str, float | None]:
-        if rounds is None:
-            return dict.fromkeys(clocks)
-        return {clock: sum(line["seconds_by_charge"][clock] for line in lines[:rounds]) for clock in clocks}
-
-    def megabytes(rounds: int | None) -> dict[str, float | None]:
-        """Of each kind of traffic; `all_megabytes` are both ways, whatever it was sent for."""
-        if rounds is None:
-            return dict.fromkeys(MEGABYTES)
-        return {
-            name: sum(line[kind] for line in lines[:rounds] for kind in kinds) / 1e6
-            for name, kinds in MEGABYTES.items()
-        }
-
-    return {
-        "rounds_run": len(lines),
-        "peak_accuracy": measure.best(line["accuracy"] for line in evaluated),
-        "final_accuracy": evaluated[-1]["accuracy"] if evaluated else None,
-        "last_accuracy": tail(lines),
-        "rounds_to_target": reached,
-        "seconds_to_target": None if first is None else first["cumulative_seconds"],
-        "seconds_to_target_by_clock": by_clock(reached),
-        **{f"{name}_to_target": value for name, value in megabytes(reached).items()},
-        "total_seconds": lines[-1]["cumulative_seconds"] if lines else 0.0,
-        "total_seconds_by_clock": by_clock(len(lines)),
-        **{f"total_{name}": value for name, value in megabytes(len(lines)).items()},
     }
 
 

@@ -1,69 +1,57 @@
 """The table of a comparison: how good each method is, how soon, and at what cost.
 
-Methods are ranked by their final accuracy (`over_seeds.tail`). The peak is shown, and ranks nobody:
-it is the luckiest of many evaluations. Equal bytes and equal seconds are the smallest total of all runs, and the
-accuracy there is the same mean of the evaluations that are not later.
+Its columns are those FIGURES that the runs have. Methods are ranked by their final accuracy (`over_seeds.tail`). The
+peak is shown, and ranks nobody: it is the luckiest of many evaluations. Equal bytes and equal seconds are the smallest
+total of all runs, and the accuracy there is the same mean of the evaluations that are not later.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from heteroselect.comparison.grid import Cell
+from heteroselect.comparison.figures import COST, FIGURES, NOTHING, SOON, Run, equal_costs
 from heteroselect.comparison.over_seeds import (
     FINAL,
     Arrivals,
     Interval,
-    at_equal_costs,
-    equal_costs,
     horizon,
     interval,
     number,
     rank,
     spread,
-    tail,
 )
 from heteroselect.core.measure import Measure
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import footnotes
-from heteroselect.runs.folder import read_rounds, read_summary
-from heteroselect.runs.result import Line
 from heteroselect.settings.config import ONLY_WITH, flatten
 from heteroselect.world.clock import clock_sentence
 
+if TYPE_CHECKING:
+    from heteroselect.comparison.report.load import Group
+
 Summary = dict[str, Any]
-Column = tuple[str, str, Callable[["Row"], str], bool]
-"""a group of columns, a head, the cell of a row, and whether it is among the few of a narrow terminal"""
 
 FEW = 4
 """Seeds below which an interval says little: Student's factor is 12.7 for two, 4.3 for three and 2.8 for five."""
-HEADLINE = {
-    "last_accuracy": "final accuracy",
-    "accuracy_at_equal_bytes": "accuracy at equal MB sent up",
-    "accuracy_at_equal_seconds": "accuracy at equal seconds",
-}
-TO_TARGET = {
-    "rounds_to_target": "rounds to target",
-    "seconds_to_target": "s to target",
-    "megabytes_to_target": "MB to target, values only",
-    "wire_megabytes_to_target": "MB to target, real",
-}
-ENDS = {
-    "rounds_to_target": "rounds_run",
-    "seconds_to_target": "total_seconds",
-    "megabytes_to_target": "total_megabytes",
-    "wire_megabytes_to_target": "total_wire_megabytes",
-}
-"""What a run took in all, of each figure to target."""
-RESTRICTED = {field: f"{field}_restricted" for field in TO_TARGET if field != "rounds_to_target"}
-COSTS = {
-    "total_wire_megabytes": "MB up in all",
-    "down_megabytes": "MB down in all",
-    "scoring_megabytes": "MB scoring in all",
-    "wall_seconds": "wall s",
-}
+GOOD = ("last_accuracy", "accuracy_at_equal_bytes", "accuracy_at_equal_seconds")
+NARROW = (*GOOD, "seconds_to_target", "wire_megabytes_to_target", *COST[:3])
+"""Figures of a narrow terminal."""
+RESTRICTED = {field: f"{field}_restricted" for field in SOON if field != "rounds_to_target"}
+CELLS = ("row", "method", "seed", "reconstruction", "status", "model_sha256")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its group, its head, the cell of a row, the figure that it shows, and whether it is among the few of a
+    narrow terminal."""
+
+    group: str
+    head: str
+    cell: Callable[["Row"], str]
+    field: str = ""
+    narrow: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,6 +62,7 @@ class Row:
     method: str
     reconstruction: bool
     sends_float32: bool
+    seeds: list[int]
     figures: dict[str, list[float | None]]
     arrivals: dict[str, Arrivals]
     differences: dict[str, Interval | None]
@@ -82,11 +71,16 @@ class Row:
     def label(self) -> str:
         return self.method + ("*" if self.reconstruction else "")
 
+    def counts(self, field: str) -> bool:
+        """Whether a figure means something here: the paper counts values of 32 bits."""
+        return self.sends_float32 or not FIGURES[field].note
+
 
 @dataclass(frozen=True)
 class Table:
-    """Rows, and what they are compared by: the row that differences are to, the clocks, the smallest total of all runs
-    (`budgets`), the common horizon of each figure to target, and what has to be said of single methods."""
+    """Rows, and what they are compared by: the row that differences are to, which is the first that was named, the
+    clocks, the smallest total of all runs (`budgets`), the common horizon of each figure to target, and what has to be
+    said of single methods."""
 
     rows: list[Row]
     base: str
@@ -97,32 +91,42 @@ class Table:
     horizons: dict[str, float | None]
     footnotes: Sequence[str] = ()
     targets: Sequence[str] = ()
+    measure: Measure = Measure()
 
     def columns(self) -> Iterator[Column]:
-        yield "", "method", lambda row: row.label, True
-        for field, name in HEADLINE.items():
-            first = field == "last_accuracy"
-            yield "how good", f"{name}, %", partial(_accuracy, field), True
-            if len(self.rows) > 1:
-                yield "how good", f"difference to {self.base}, points, 95 %", partial(_difference, field), first
-        yield "how good", "peak, %", partial(_accuracy, "peak_accuracy"), False
-        for field, name in TO_TARGET.items():
-            brief = field in ("seconds_to_target", "wire_megabytes_to_target")
-            yield "how soon", f"{name}, median", partial(_arrival, field), brief
+        measure = self.measure
+        yield Column("", "method", lambda row: row.label, narrow=True)
+        for field in (*GOOD, "peak_accuracy"):
+            yield Column("how good", FIGURES[field].head(measure), partial(self._good, field), field, field in NARROW)
+            if len(self.rows) > 1 and field in GOOD:
+                unit = "points, " if measure.unit == "%" else ""
+                head = f"difference to {self.base}, {unit}95 %"
+                yield Column("how good", head, partial(self._difference, field), narrow=field == GOOD[0])
+        for field in SOON:
+            yield Column("how soon", f"{FIGURES[field].head()}, median", _arrival(field), field, field in NARROW)
             limit = self.horizons[field]
             if field in RESTRICTED and limit is not None:
-                yield "how soon", f"restricted mean to {number(limit)}", partial(_restricted, field, limit), False
-        for field, name in COSTS.items():
-            yield "at what cost", name, partial(_cost, field), field != "wall_seconds"
+                yield Column("how soon", f"restricted mean to {number(limit)}", _restricted(field, limit))
+        for field in COST:
+            if any(value for row in self.rows for value in row.figures[field]):
+                cell = partial(_cost, field)
+                yield Column("at what cost", FIGURES[field].head(), cell, field, field in NARROW)
+
+    def _good(self, field: str, row: Row) -> str:
+        return spread(row.figures[field], self.measure.unit if self.measure.unit == "%" else "")
+
+    def _difference(self, field: str, row: Row) -> str:
+        found = row.differences.get(field)
+        return "" if found is None else shown(found, 100 if self.measure.unit == "%" else 1)
 
     def cells(self) -> list[list[str]]:
         """The heads, and a line of text for each row."""
         columns = list(self.columns())
-        return [[head for _, head, _, _ in columns], *([cell(row) for _, _, cell, _ in columns] for row in self.rows)]
+        return [[one.head for one in columns], *([one.cell(row) for one in columns] for row in self.rows)]
 
     def groups(self) -> list[list[int]]:
         """The columns of three tables: how good, how soon and at what cost, each with the names of the methods."""
-        names = [group for group, _, _, _ in self.columns()]
+        names = [one.group for one in self.columns()]
         return [[0, *(i for i, one in enumerate(names) if one == name)] for name in dict.fromkeys(names[1:])]
 
     def widths(self) -> list[int]:
@@ -137,7 +141,7 @@ class Table:
             return [list(range(len(widths)))]
         found = [[0]]
         for place in range(1, len(widths)):
-            if not columns[place][3]:
+            if not columns[place].narrow:
                 continue
             if len(found[-1]) > 1 and sum(widths[one] for one in (*found[-1], place)) >= width:
                 found.append([0])
@@ -150,20 +154,21 @@ class Table:
 
     def notes(self) -> list[str]:
         """What the figures are, in sentences."""
-        order = "ranked by final accuracy, not by the peak" if self.ranked else "in the order of the study"
+        name = self.measure.name
+        order = f"ranked by final {name}, {'not by the peak' if self.measure.higher else 'the lowest first'}"
+        order = order if self.ranked else "in the order of the study"
         target = f"the target, {' or '.join(self.targets)}," if self.targets else "the target"
-        megabytes, seconds = number(self.budgets["bytes"] / 1e6), number(self.budgets["seconds"])
+        megabytes, seconds = number(self.budgets["wire_megabytes"]), number(self.budgets["seconds"])
         found = [
-            f"Rows are {order}. Final accuracy is {FINAL}; accuracies and costs are mean ± standard deviation over "
-            "seeds.",
+            f"Rows are {order}. The final value is {FINAL}; values and costs are mean ± standard deviation over seeds.",
             f"Equal MB sent up are {megabytes} MB of real payloads (what goes down is not in them), equal seconds "
-            f"{seconds} s: the smallest total of all runs. Accuracy there is the same mean, of the evaluations until "
+            f"{seconds} s: the smallest total of all runs. The value there is the same mean, of the evaluations until "
             "then.",
             f"To {target} it is the median seed and the range of the seeds; a seed that never arrives counts as later "
             "than all others. In the restricted mean it counts as the horizon, up to which every run was watched.",
         ]
         if self.evaluated_on != ["test"]:
-            found += [f"Every accuracy is on the {' or '.join(self.evaluated_on)} examples (data.evaluate)."]
+            found += [f"Every {name} is on the {' or '.join(self.evaluated_on)} examples (data.evaluate)."]
         known = [one for row in self.rows for one in row.differences.values() if one is not None]
         if known:
             kinds = " and ".join(dict.fromkeys(one.kind for one in known if one.pairs > 1)) or "none, of a single seed"
@@ -184,26 +189,16 @@ def _narrowest(head: str) -> int:
     return width
 
 
-def _accuracy(field: str, row: Row) -> str:
-    return spread(row.figures[field], "%")
-
-
 def _cost(field: str, row: Row) -> str:
     return spread(row.figures[field])
 
 
-def _arrival(field: str, row: Row) -> str:
-    few_bits = field == "megabytes_to_target" and not row.sends_float32  # the paper counts values of 32 bits
-    return "—" if few_bits else row.arrivals[field].text
+def _arrival(field: str) -> Callable[[Row], str]:
+    return lambda row: row.arrivals[field].text if row.counts(field) else NOTHING
 
 
-def _restricted(field: str, limit: float, row: Row) -> str:
-    return number(row.arrivals[field].restricted(limit))
-
-
-def _difference(field: str, row: Row) -> str:
-    found = row.differences.get(field)
-    return "" if found is None else shown(found, 100)
+def _restricted(field: str, limit: float) -> Callable[[Row], str]:
+    return lambda row: number(row.arrivals[field].restricted(limit)) if row.counts(field) else NOTHING
 
 
 def shown(found: Interval, scale: float = 1) -> str:
@@ -222,37 +217,59 @@ def shown(found: Interval, scale: float = 1) -> str:
     return text if found.apart else f"≈ {text}"
 
 
-def make(cells: Sequence[Cell], *, ranked: bool = True) -> tuple[Table, list[Summary]]:
-    """The table, and what each run gave; differences are to the method of the first cell."""
-    found: dict[tuple[str, int], Summary] = {}
-    lines: dict[tuple[str, int], list[Line]] = {}
-    for cell in cells:
-        key = cell.method, cell.seed
-        found[key], lines[key] = read_summary(cell.path), read_rounds(cell.path)
-    names = list(dict.fromkeys(cell.method for cell in cells))
-    budgets = equal_costs(lines.values())
-    for key, summary in found.items():
-        summary["row"] = key[0]
-        summary["last_accuracy"] = tail(lines[key])
-        summary["down_megabytes"] = summary["bytes_down"] / 1e6
-        summary["scoring_megabytes"] = summary["bytes_scoring"] / 1e6
-        summary |= at_equal_costs(lines[key], budgets)
-    by_name = {name: {seed: one for (other, seed), one in found.items() if other == name} for name in names}
-    rows = [_row(name, by_name[name], by_name[names[0]]) for name in names]
+def make(groups: "Sequence[Group]", *, ranked: bool = True) -> tuple[Table, list[Summary]]:
+    """The table, and what each run gave; differences are to the first group."""
+    budgets, first = equal_costs(lines for group in groups for lines in group.lines), groups[0]
+    given = {group.name: _given(group, budgets) for group in groups}
+    measure = Measure.of(first.runs[0].summary)
+    rows = [_row(group, given[group.name], [] if group is first else given[first.name]) for group in groups]
     if ranked:
-        rows = sorted(rows, key=lambda row: rank(row.figures["last_accuracy"]))
-    horizons = {field: horizon(row.arrivals[field] for row in rows) for field in TO_TARGET}
-    for summary in found.values():
-        for field, name in RESTRICTED.items():
-            limit = horizons[field]
-            value = Arrivals((summary[field],), (None,))
-            summary[name] = None if limit is None else value.restricted(limit)
-    clocks = sorted({cell.config.world.charge for cell in cells})
-    judged = sorted({cell.config.data.evaluate for cell in cells})
-    asked = ((cell.loaded.method.name, cell.config.model_dump(include={"data", "model"})) for cell in cells)
-    below = [*footnotes(found.values()), *without_their_own(asked)]
-    targets = sorted({Measure.of(one).short(one["target"]) for one in found.values()})
-    return Table(rows, names[0], ranked, clocks, judged, budgets, horizons, below, targets), list(found.values())
+        rows.sort(key=lambda row: rank(row.figures["last_accuracy"], higher=measure.higher))
+    horizons = {field: horizon(row.arrivals[field] for row in rows if row.counts(field)) for field in SOON}
+    summaries = [one for group in groups for one in _summaries(group, given[group.name], horizons)]
+    table = Table(rows, first.name, ranked, **_about(groups), budgets=budgets, horizons=horizons, measure=measure)
+    return replace(table, footnotes=[*footnotes(summaries), *_shared(groups)]), summaries
+
+
+def _about(groups: "Sequence[Group]") -> dict[str, list[str]]:
+    """What all runs go by: their clocks, the examples that they were evaluated on, and their targets."""
+    runs = [run for group in groups for run in group.runs]
+    return {
+        "clocks": sorted({run.charge for run in runs}),
+        "evaluated_on": sorted({str(run.summary.get("evaluated_on", "test")) for run in runs}),
+        "targets": sorted({Measure.of(run.summary).short(run.summary["target"]) for run in runs}),
+    }
+
+
+def _restricted_to(horizons: Mapping[str, float | None], figures: Summary) -> Summary:
+    """The figures to target of a run, no later than the common horizon."""
+    found: Summary = {}
+    for field, name in RESTRICTED.items():
+        limit = horizons[field]
+        found[name] = None if limit is None else Arrivals((figures[field],), (None,)).restricted(limit)
+    return found
+
+
+def _summaries(group: "Group", given: Sequence[Summary], horizons: Mapping[str, float | None]) -> list[Summary]:
+    """What each run is told by, with all its figures."""
+    return [
+        {**run.summary, "row": group.name, **figures, **_restricted_to(horizons, figures)}
+        for run, figures in zip(group.runs, given, strict=True)
+    ]
+
+
+def _shared(groups: "Sequence[Group]") -> list[str]:
+    """Sentences on what methods would have of their own, where there are several."""
+    runs = [one for group in groups for one in group.runs] if len(groups) > 1 else []
+    tables = ({name: one.config.get(name, {}) for name in ("data", "model")} for one in runs)
+    return without_their_own(zip((str(one.summary["method"]) for one in runs), tables, strict=True))
+
+
+def _given(group: "Group", budgets: Mapping[str, float]) -> list[Summary]:
+    """Every figure of each run that a table shows, or counts by."""
+    names = dict.fromkeys((*GOOD, "peak_accuracy", "final_accuracy", *SOON, *(FIGURES[one].end for one in SOON), *COST))
+    runs = [Run(one.summary, one.rounds, budgets) for one in group.runs]
+    return [{"seed": run.summary["seed"], **{name: FIGURES[name].of(run) for name in names}} for run in runs]
 
 
 def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
@@ -269,24 +286,27 @@ def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str
     return list(found.values())
 
 
-def _row(name: str, runs: Mapping[int, Summary], base: Mapping[int, Summary]) -> Row:
-    summaries = list(runs.values())
-    shared = [seed for seed in runs if seed in base] if runs is not base else []
-    differences: dict[str, Interval | None] = {}
-    for field in HEADLINE:
-        pairs = [(runs[seed][field], base[seed][field]) for seed in shared]
-        whole = all(None not in pair for pair in pairs)
-        differences[field] = interval([mine - other for mine, other in pairs]) if whole else None
+def _row(group: "Group", runs: Sequence[Summary], base: Sequence[Summary]) -> Row:
+    """A row of what its runs gave; differences are to the runs of the `base` with the same seeds."""
+    names = [name for name in runs[0] if name != "seed"]
     return Row(
-        name,
-        bool(summaries[0].get("reconstruction")),
-        bool(summaries[0].get("sends_float32", True)),
-        {field: [one[field] for one in summaries] for field in (*HEADLINE, "peak_accuracy", *TO_TARGET, *COSTS)},
-        {field: arrivals(summaries, field) for field in TO_TARGET},
-        differences,
+        method=group.name,
+        reconstruction=group.reconstruction,
+        sends_float32=group.sends_float32,
+        seeds=[int(one["seed"]) for one in runs],
+        figures={name: [one[name] for one in runs] for name in names},
+        arrivals={name: arrivals(runs, name) for name in SOON},
+        differences={name: _difference(name, runs, base) for name in GOOD},
     )
 
 
-def arrivals(summaries: Sequence[Mapping[str, Any]], field: str) -> Arrivals:
+def _difference(field: str, runs: Sequence[Summary], base: Sequence[Summary]) -> Interval | None:
+    """How much higher a figure is than that of the base with the same seed; None where a seed has no difference."""
+    others = {one["seed"]: one[field] for one in base}
+    pairs = [(one[field], others[one["seed"]]) for one in runs if one["seed"] in others]
+    return interval([mine - other for mine, other in pairs]) if all(None not in pair for pair in pairs) else None
+
+
+def arrivals(runs: Sequence[Mapping[str, Any]], field: str) -> Arrivals:
     """A figure to target over seeds, from what the runs are told by."""
-    return Arrivals(tuple(one[field] for one in summaries), tuple(one.get(ENDS[field]) for one in summaries))
+    return Arrivals(tuple(one[field] for one in runs), tuple(one.get(FIGURES[field].end) for one in runs))

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from heteroselect.comparison.table import ENDS, RESTRICTED, Row, Summary, Table
+from heteroselect.comparison.table import CELLS, RESTRICTED, Row, Summary, Table
 from heteroselect.files import write_whole
 from heteroselect.runs.folder import as_user_error
 
@@ -23,16 +23,14 @@ def save(
 ) -> None:
     """Write the table as Markdown, CSV, JSON and LaTeX; `claims` are those of a study, by a sentence on each."""
     text = io.StringIO()
-    fields = ["row", "method", "seed", "reconstruction", "status", "model_sha256", *table.rows[0].figures]
-    fields += [*ENDS.values(), *RESTRICTED.values(), "final_accuracy"]
-    fields = list(dict.fromkeys(fields))
+    fields = [*CELLS, *table.rows[0].figures, *RESTRICTED.values()]
     writer = csv.DictWriter(text, fields, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: as_text(value) for key, value in run.items()} for run in runs)
     content = {
         "command": command,
         "runs": runs,
-        **{key: value for key, value in vars(table).items() if key != "rows"},
+        **{key: value for key, value in vars(table).items() if key not in ("rows", "measure")},
         "table": [_plain(row, table) for row in table.rows],
         **({} if claims is None else {"claims": list(claims.values())}),
     }
@@ -46,7 +44,7 @@ def save(
 
 
 def markdown(table: Table, command: str) -> str:
-    heads, *body = table.cells()
+    heads, *body = [[cell.replace("|", r"\|") for cell in row] for row in table.cells()]
     lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
     lines += ["| " + " | ".join(cells) + " |" for cells in body]
     return "\n".join([f"Made by `{command}`. {table.clock()}", *table.notes(), "", *lines, ""])

@@ -88,16 +88,12 @@ def test_the_charts_are_there_and_can_be_read(page):
     ids = page.execute_script("return [...document.querySelectorAll('[id^=plot-]')].map(plot => plot.id)")
     names = ("accuracy", "bars", "score_parts", "selections", "clients", "traffic", "memory")
     assert ids == [f"plot-{name}" for name in names]
-    assert count(page, "#plot-bars .row") == 9  # two methods and the paper, three panels
-    assert count(page, "#plot-clients img:not([hidden])") == 3
-    assert count(page, "#plot-traffic .bar") == 6  # up, down and scoring of two methods
+    assert count(page, "section img") == 6
+    loaded = "return [...document.querySelectorAll('section img')].every(one => one.naturalWidth > 100)"
+    assert page.execute_script(loaded)
     move(page, "#plot-accuracy .area", 0.75, 0.5)
     readout = page.find_element("css selector", "#plot-accuracy .readout").text.split("\n")
-    assert readout == ["round 3", "ours", "90.00%", HOSTILE, "30.00%"]
-    move(page, "#plot-clients .area", 0.1, 0.3)  # round 1, client 1
-    assert page.find_element("css selector", "#plot-clients .readout").text == "client 1, round 1\nweight ≈ 0.75"
-    move(page, "#plot-clients .area", 0.1, 0.1)
-    assert page.find_element("css selector", "#plot-clients .readout").text == "client 0, round 1\nnothing"
+    assert readout == ["rounds 3", "ours", "90.00%", HOSTILE, "30.00%"]
     assert page.get_log("browser") == []
 
 
@@ -127,18 +123,22 @@ def test_a_legend_click_hides_a_method_in_all_panels(page):
     assert lines_by_panel(page) == [2, 2, 2, 2]
 
 
-def test_the_keyboard_reads_lines_and_maps_and_chooses_a_run(page):
+def test_a_click_on_a_head_sorts_a_table(page):
+    names = "return [...document.querySelector('table.sortable').tBodies[0].rows].map(row => row.cells[0].textContent)"
+    assert page.execute_script(names) == ["ours", HOSTILE]
+    for turned in (False, True):
+        button = page.find_elements("css selector", "table.sortable th button")[1]
+        page.execute_script("arguments[0].click()", button)
+        assert page.execute_script(names) == (["ours", HOSTILE] if turned else [HOSTILE, "ours"])
+    assert page.find_elements("css selector", "table.sortable th")[1].get_attribute("aria-sort") == "descending"
+
+
+def test_the_keyboard_reads_lines(page):
     panel = page.find_element("css selector", "#plot-accuracy .panel")
     panel.send_keys(Keys.END, Keys.ARROW_LEFT)
-    assert "round 3" in page.find_element("css selector", "#plot-accuracy .readout").text
+    assert "rounds 3" in page.find_element("css selector", "#plot-accuracy .readout").text
     style = "return getComputedStyle(arguments[0])"
     assert page.execute_script(f"{style}.outlineStyle", panel) == "solid", "the focus is seen"
-    shown = page.find_element("css selector", "#plot-clients img:not([hidden])")
-    page.find_element("css selector", ".choice select").send_keys(Keys.ARROW_DOWN)
-    assert count(page, "#plot-clients img:not([hidden])") == 3
-    assert not shown.is_displayed()
-    page.find_element("css selector", "#plot-clients .map").send_keys(Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
-    assert "client 1, round 1" in page.find_element("css selector", "#plot-clients .readout").text
     assert page.get_log("browser") == []
 
 

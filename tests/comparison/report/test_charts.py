@@ -1,21 +1,14 @@
-"""The parts of a page's charts, by hand: scales, lines, maps. What they look like in a browser is tested there."""
+"""The parts of a page's charts, by hand: scales and lines. What they look like in a browser is tested there."""
 
-import base64
-import io
 import math
 import re
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
 
 from heteroselect.comparison.report import curves
-from heteroselect.comparison.report.lines import LOOSE, Panel, Series, path, simplified
-from heteroselect.comparison.report.maps import SHADES, Map, Maps, palette_of_shades, picture
-from heteroselect.comparison.report.rows import stacked
-from heteroselect.comparison.report.scale import UNITS, Scale
+from heteroselect.comparison.report.lines import UNITS, Panel, Scale, Series, path
 from heteroselect.comparison.report.style import COLOURS, ON_DARK
 
 ends = st.floats(-1e3, 1e3)
@@ -27,7 +20,7 @@ def test_the_ticks_of_a_scale():
     assert [label for _, label in Scale(0.9, 0.905, percent=True).ticks] == [f"90.{digit}%" for digit in range(6)]
     assert [label for _, label in Scale(0, 2_500).ticks] == ["0", "500", "1,000", "1,500", "2,000", "2,500"]
     assert [label for _, label in Scale(0.05, 30, log=True).ticks] == ["0.1", "1", "10"]
-    assert Scale(1, 100, log=True).share(10) == pytest.approx(0.5)
+    assert Scale(1, 100, log=True).places(np.array([1.0, 10.0, 100.0])).tolist() == [0, UNITS // 2, UNITS]
 
 
 @given(ends, st.floats(1e-4, 1e6))
@@ -49,50 +42,25 @@ def test_a_scale_has_room_for_all_values():
 
 def test_a_line_is_where_its_values_are():
     series = Series(0, "a <b>", "c0 solid", np.array([0.0, 5.0, 10.0]), np.array([0.0, 1.0, 0.5]))
-    panel = Panel("round", "share", Scale(0, 10), Scale(0, 1), (series,), rule=(0.25, "target"))
+    panel = Panel("round", "share", Scale(0, 10), Scale(0, 1), (series,), (0.25, "target"))
     html = panel.html()
     assert f'd="M0 {UNITS}l5000-10000 5000 5000"' in html
     assert '<path class="rule" d="M0 7500h10000"/>' in html
-    assert series.read(2.5) == 0.5
-    assert series.read(11) is None
-
-
-def test_a_step_is_as_wide_as_a_whole_number_and_flat():
-    series = Series(0, "a", "c0 solid", np.arange(3.0), np.array([0.0, 1.0, 0.5]), steps=True)
-    html = Panel("times", "share", Scale(0, 2.5), Scale(0, 1), (series,)).html()
-    assert 'd="M0 10000l2000 0 0-10000 4000 0 0 5000 4000 0"' in html
-    assert series.read(1.4) == 1.0
 
 
 def test_one_point_is_a_dot():
     series = Series(0, "a", "c0 solid", np.array([1.0]), np.array([0.5]))
     assert (
         '<path class="dots c0 solid" data-m="0" d="M10000 5000h0"/>'
-        in Panel("round", "y", Scale(0, 1), Scale(0, 1), (series,)).html()
+        in Panel("round", "y", Scale(0, 1), Scale(0, 1), (series,), (0.5, "target")).html()
     )
 
 
 @given(st.lists(st.integers(0, UNITS), min_size=2, max_size=60))
-def test_a_simpler_line_is_off_by_no_more_than_it_may(heights):
+def test_the_moves_of_a_line_lead_to_its_end(heights):
     x, y = np.arange(len(heights)) * 10, np.array(heights)
-    fewer, theirs = simplified(x, y, LOOSE)
-    assert set(zip(fewer, theirs, strict=True)) <= set(zip(x, y, strict=True)), "no point is made up"
-    assert np.abs(np.interp(x, fewer, theirs) - y).max() <= LOOSE
     numbers = [int(number) for number in re.findall(r"-?\d+", path(x, y))]
-    assert (sum(numbers[0::2]), sum(numbers[1::2])) == (x[-1], y[-1]), "moves lead to the end"
-
-
-def test_a_picture_has_a_pixel_per_cell_and_nothing_where_nothing_is():
-    cells = np.array([[np.nan, 0.0, 1.0], [0.5, np.nan, np.nan]], dtype=np.float32)
-    found = Image.open(io.BytesIO(base64.b64decode(picture(cells, Scale(0, 1)).partition(",")[2]))).convert("RGBA")
-    pixels = np.array(found)
-    assert pixels.shape == (2, 3, 4)
-    assert (pixels[..., 3] > 0).tolist() == [[False, True, True], [True, False, False]]
-    shades = palette_of_shades()
-    assert tuple(pixels[0, 1, :3]) == tuple(shades[0])
-    assert tuple(pixels[0, 2, :3]) == tuple(shades[-1])
-    assert tuple(pixels[1, 0, :3]) == tuple(shades[round((SHADES - 1) / 2)])
-    assert len({tuple(shade) for shade in shades}) == SHADES, "each can be read back"
+    assert (sum(numbers[0::2]), sum(numbers[1::2])) == (x[-1], y[-1])
 
 
 def test_many_clients_and_rounds_share_cells_and_the_highest_is_shown():
@@ -102,27 +70,6 @@ def test_many_clients_and_rounds_share_cells_and_the_highest_is_shown():
     assert cells[321 // 4, 321 // 4] == np.float32(0.5)
     assert np.nansum(np.isfinite(cells)) == 225
     assert curves.by_client(lines[:5], "weights", 10).shape == (10, 5)
-
-
-def test_maps_of_one_shape_share_a_frame():
-    def one(rows):
-        return [Map("weight", np.full((rows, 2), 0.5, dtype=np.float32), "weight")]
-
-    html = Maps({"a": one(3), "<b>": one(3), "c": one(4)}).html()
-    assert html.count('class="map"') == 2
-    assert html.count("<img") == 3
-    assert html.count(" hidden") == 3, "two pictures, and the other frame"
-    assert '<option value="1">&lt;b&gt;</option>' in html
-    assert "<select>" not in Maps({"a": one(3)}).html()
-
-
-def test_a_stack_is_end_to_end_and_empty_parts_are_left_out():
-    names = {"up": "updates", "down": "model", "scoring": "scoring", "calibration": "calibration"}
-    chart = stacked(["a"], [{"up": 1.0, "down": 3.0, "scoring": 0.0, "calibration": 0.5}], names, "MB", "MB")
-    marks = chart.panels[0].rows[0].marks
-    assert [(mark.start, mark.end) for mark in marks] == [(0.0, 1.0), (1.0, 4.0), (4.0, 4.5)]
-    assert [name for name, _ in chart.legend] == ["updates", "model", "calibration"]
-    assert "left:22.22%;width:66.67%" in chart.html()
 
 
 def luminance(colour):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from heteroselect.comparison.report import curves
 from heteroselect.comparison.report.curves import Curve
+from run_folders import NOTE
 
 LINES = [
     {"round": 1, "accuracy": 0.2, "cumulative_seconds": 5.0, "selected": [0, 1]}
@@ -123,10 +124,50 @@ def test_a_cell_a_client_and_round():
 def test_bytes_by_kind_are_the_mean_over_seeds():
     kinds = {"bytes_down": 1e6, "bytes_scoring": 0, "bytes_calibration": 2e6}
     runs = [[{"bytes_up": 1e6, **kinds}], [{"bytes_up": 2e6, **kinds}, {"bytes_up": 3e6, **kinds}]]
-    assert curves.megabytes_by_kind(runs) == {"up": 3.0, "down": 1.5, "scoring": 0.0, "calibration": 3.0}
+    assert curves.megabytes_by_kind(runs) == {
+        **{"wire_megabytes": 3.0, "down_megabytes": 1.5},
+        **{"scoring_megabytes": 0.0, "calibration_megabytes": 3.0},
+    }
 
 
 def test_events_are_counted_by_kind():
     events = [{"client": 1, "kind": "late"}, {"client": 2, "kind": "dropped"}]
     assert curves.events_by_kind([[{"events": events}, {}], [{"events": events[:1]}]]) == {"dropped": 1, "late": 2}
     assert curves.events_by_kind([[{}, {"events": None}]]) == {}
+
+
+LATE = NOTE | {"there": None, "training": 8.0, "took": [16.0, 8.0], "compute": [8.0, 8.0], "up": [7.0, 0.0]}
+
+
+def line(selected, note):
+    return {"selected": selected, "world": note}
+
+
+def test_the_seconds_of_a_round_by_part():
+    found = curves.seconds_by_part([[line([3, 1], NOTE)]])
+    assert found == pytest.approx(
+        {"compute": 3.5, "up": 3.0, "down": 0.5, "waiting": 3.0, "scoring": 2.0, "calibration": 0.5, "waited": 1.0}
+    )
+    assert sum(found.values()) == pytest.approx(13.5)
+
+
+def test_what_happens_after_the_server_stopped_waiting_does_not_count():
+    # of 16 seconds of the first client, half are after that: 4 of computing, 3.5 up, 0.5 down
+    found = curves.seconds_by_part([[line([3, 1], LATE)]])
+    assert [found[part] for part in ("compute", "up", "down", "waiting")] == pytest.approx([6.0, 1.75, 0.25, 0.0])
+
+
+def test_the_last_of_those_in_time_is_the_one_that_was_waited_for():
+    runs = [[line([3, 1], NOTE), line([3, 1], LATE)], [line([3, 0], NOTE), {"selected": [2, 4]}]]
+    assert curves.times_waited_for(runs, 5).tolist() == [0, 1, 0, 2, 0]
+
+
+def test_who_was_there():
+    cells = curves.who_was_there_map([line([3, 1], NOTE), line([3, 1], LATE), {"selected": []}], 5)
+    assert np.isfinite(cells).tolist() == [
+        [True, True, False],
+        [False, True, False],
+        [True, True, False],
+        [True, True, False],
+        [False, True, False],
+    ]

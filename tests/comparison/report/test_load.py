@@ -7,6 +7,7 @@ import pytest
 from heteroselect.comparison.report.load import compare
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY
+from run_folders import NOTE
 
 
 def test_seeds_of_a_method_are_one_group_in_order(make_run):
@@ -21,6 +22,17 @@ def test_a_folder_of_runs_stands_for_all_below_it(make_run, tmp_path):
     make_run("grid/a-1", method="a")
     make_run("grid/deep/b-1", method="b")
     assert [group.label for group in compare([tmp_path]).groups] == ["a", "b"]
+
+
+def test_a_folder_of_a_comparison_is_read_in_the_order_in_which_its_methods_were_named(make_run, tmp_path):
+    for name in ("a", "b"):
+        make_run(f"grid/{name}/seed-1", method=name)
+    (tmp_path / "runs" / "grid" / "compare.json").write_text(json.dumps({"runs": [{"row": "b"}, {"row": "a"}]}))
+    found = compare([tmp_path / "runs" / "grid"])
+    assert [group.label for group in found.groups] == ["b", "a"]
+    assert found.table.base == "b"
+    (tmp_path / "runs" / "grid" / "compare.json").write_text("no table")
+    assert compare([tmp_path / "runs" / "grid"]).table.base == "a"
 
 
 def test_a_folder_given_twice_counts_once(make_run, tmp_path):
@@ -158,3 +170,10 @@ def test_a_damaged_file_is_named(make_run, spoil, named):
         compare([folder])
     assert named in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("change", [{"took": [1.0]}, {"there": "xy"}, {"up_mbps": [1.0]}, {"training": "long"}])
+def test_a_damaged_note_is_named(make_run, change):
+    folder = make_run("bad", each={"world": NOTE | change})
+    with pytest.raises(HeteroSelectError, match=r"rounds.jsonl is damaged"):
+        compare([folder])

@@ -1,9 +1,12 @@
 """What a person reads: figures formatted, missing ones named."""
 
+import pytest
 from rich.console import Console
 
-from heteroselect.comparison.report.tables import result_table, shown, sparkline
+from heteroselect.comparison.figures import FIGURES
+from heteroselect.comparison.report.tables import result_table, sparkline
 from heteroselect.settings import PaperRow
+from run_folders import line
 
 
 def text(table):
@@ -17,49 +20,49 @@ SUMMARY = {
     "dataset": "d",
     "seed": 1,
     "target": 0.9,
-    "peak_accuracy": 0.91944,
-    "rounds_to_target": None,
-    "seconds_to_target": None,
-    "total_seconds": 2353.76,
-    "total_megabytes": 6.474,
     "parameters": 7850,
 }
+LINES = [line(1, seed=1, accuracy=0.81944, cumulative_seconds=2353.76, bytes_scoring=0, bytes_up=1_370)]
 
 
 def test_our_figures_and_the_papers_stand_side_by_side(capsys):
-    printed = text(result_table(SUMMARY, [PaperRow(source="Table", peak_accuracy=0.5, rounds_to_target=5)]))
+    printed = text(result_table(SUMMARY, LINES, [PaperRow(source="Table", peak_accuracy=0.5, rounds_to_target=5)]))
     rows = {line.split("│")[1].strip(): line for line in printed.splitlines() if line.count("│") == 4}
-    assert "91.94%" in rows["peak accuracy"]
+    assert "81.94%" in rows["peak accuracy"]
     assert "50.00%" in rows["peak accuracy"]
     assert "not reached" in rows["rounds to target"]
     assert "5" in rows["rounds to target"].split("│")[3]
-    assert "2,353.8" in rows["simulated seconds in all"]
+    assert "2,354 s" in rows["simulated time in all"]
     assert "7,850" in rows["parameters"]
 
 
 def test_a_paper_without_a_figure_leaves_the_cell_empty(capsys):
-    printed = text(result_table(SUMMARY, [PaperRow(source="Table", peak_accuracy=0.4944)]))
+    printed = text(result_table(SUMMARY, LINES, [PaperRow(source="Table", peak_accuracy=0.4944)]))
     rows = {line.split("│")[1].strip(): line.split("│") for line in printed.splitlines() if line.count("│") == 4}
     assert rows["rounds to target"][3].strip() == "not reached"
-    assert rows["simulated seconds to target"][3].strip() == ""
+    assert rows["simulated time to target"][3].strip() == ""
 
 
-def test_traffic_is_told_apart_and_in_megabytes():
-    sent = {"total_wire_megabytes": 0.59, "bytes_down": 1_570_000, "bytes_scoring": 14_132_000, "bytes_calibration": 0}
-    printed = text(result_table(SUMMARY | sent, []))
+def test_traffic_is_told_apart_and_small_amounts_are_in_kilobytes():
+    printed = text(result_table(SUMMARY, LINES, []))
     rows = {line.split("│")[1].strip(): line.split("│")[2].strip() for line in printed.splitlines() if "│" in line}
-    assert rows["MB up in all (real bytes)"] == "0.59"
-    assert (rows["MB down in all (models to train)"], rows["MB in all for scoring (both ways)"]) == ("1.57", "14.13")
-    assert not any("calibration" in row for row in rows), "there was nothing to calibrate"
+    assert (rows["sent by clients in all"], rows["models sent to clients in all"]) == ("1.4 kB", "3.00 MB")
+    assert not any("scoring" in row for row in rows), "there was none"
 
 
-def test_formats():
-    assert shown("peak_accuracy", 0.5) == "50.00%"
-    assert shown("rounds_to_target", None) == "not reached"
-    assert shown("client_accuracy_mean", None) == "—"
-    assert shown("parameters", 2781514) == "2,781,514"
-    assert shown("total_megabytes", 0.6079) == "0.61"
-    assert shown("total_seconds", 2367.34) == "2,367.3"
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("peak_accuracy", 0.5, "50.00%"),
+        ("rounds_to_target", None, "not reached"),
+        ("client_accuracy_mean", None, "—"),
+        ("parameters", 2781514, "2,781,514"),
+        ("total_megabytes", 0.6079, "0.61 MB"),
+        ("total_seconds", 2367.34, "2,367 s"),
+    ],
+)
+def test_formats(name, value, shown):
+    assert FIGURES[name].text(value) == shown
 
 
 def test_a_sparkline_rises_with_its_values():

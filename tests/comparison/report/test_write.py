@@ -48,14 +48,14 @@ def test_no_page_and_no_figure_is_written_through_a_link(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="pages have figures (pip install 'heteroselect[report]')")
     from matplotlib.figure import Figure
 
-    from heteroselect.comparison.report import figures, heatmap, tuned
+    from heteroselect.comparison.report import heatmap, pictures, tuned
 
     out, outside = tmp_path / "out", tmp_path / "outside"
     out.mkdir()
     outside.mkdir()
     (outside / "thesis.svg").write_text("mine")
-    monkeypatch.setattr(figures, "_FIGURES", {"accuracy": (lambda _: Figure(), figures.ENDINGS)})
-    names = [heatmap.PAGE, *heatmap.FIGURES, "tune.html", *figures.names()]
+    monkeypatch.setattr(pictures, "_FIGURES", {"accuracy": (lambda _: Figure(), pictures.ENDINGS)})
+    names = [heatmap.PAGE, *heatmap.FIGURES, "tune.html", *pictures.names()]
     for name in names:
         (out / name).symlink_to(outside / ("thesis.svg" if name == "cross.svg" else name))
     for module in (heatmap, tuned):
@@ -63,7 +63,7 @@ def test_no_page_and_no_figure_is_written_through_a_link(tmp_path, monkeypatch):
     monkeypatch.setattr(heatmap, "draw", lambda *_: Figure())
     heatmap.write(None, out, "compare")
     tuned.write([], "final", out, "tune")
-    drawn = figures.write(SimpleNamespace(groups=()), out, MARK)
+    drawn = pictures.write(SimpleNamespace(groups=()), out, MARK)
     assert [path.name for path in outside.iterdir()] == ["thesis.svg"]
     assert (outside / "thesis.svg").read_text() == "mine"
     written = [out / heatmap.PAGE, out / "tune.html", *(out / name for name in heatmap.FIGURES), *drawn]

@@ -13,27 +13,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heteroselect.comparison.figures import COSTS, Floats, Lines, spent
 from heteroselect.comparison.over_seeds import Arrivals
+from heteroselect.world.note import who_was_there
 
-Lines = Sequence[Mapping[str, Any]]
-Floats = npt.NDArray[np.float64]
-
-AXES = {
-    "rounds": "round",
-    "seconds": "simulated seconds",
-    "wire_megabytes": "MB sent by clients (real bytes)",
-    "megabytes": "MB sent by clients (values only)",
-}
+AXES = {name: COSTS[name].axis for name in ("rounds", "seconds", "wire_megabytes", "megabytes")}
 """What accuracy is drawn against; the last is the paper's count."""
 
-BARS = {
-    "seconds": "simulated seconds to target",
-    "megabytes": "MB to target (values only)",
-    "wire_megabytes": "MB to target (real bytes)",
-}
-
-KINDS = {"up": "updates up", "down": "model down", "scoring": "scoring", "calibration": "calibration"}
+TRAFFIC = {name: one.label for name, one in COSTS.items() if one.unit == "MB" and len(one.fields) == 1 and not one.note}
 PARTS = ("loss", "diversity", "fairness", "staleness")
+SECONDS = {
+    "compute": "computing",
+    "up": "sending",
+    "down": "fetching",
+    "waiting": "waiting for the last",
+    "scoring": "scoring",
+    "calibration": "calibration",
+    "waited": "nobody there",
+}
+FEW_BITS = "— not float32"
+FACTOR = 10
+"""Runs that differ by more than this factor in what they send are drawn on a logarithmic axis."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,6 @@ LONGEST = 5000
 
 POINTS, CELLS = 240, 250
 """Points of a curve and cells of a map on a page, down and across: a page stays small, however long a run."""
-
-
-def spent(lines: Lines, axis: str) -> Floats:
-    """What each round, with all before it, has cost on an axis.
-
-    >>> spent([{"bytes_up": 2e6}, {"bytes_up": 1e6}], "wire_megabytes").tolist()
-    [2.0, 3.0]
-    """
-    if axis == "rounds":
-        return np.array([line["round"] for line in lines], dtype=np.float64)
-    if axis == "seconds":
-        return np.array([line["cumulative_seconds"] for line in lines], dtype=np.float64)
-    field = {"megabytes": "bytes_up_paper", "wire_megabytes": "bytes_up"}[axis]
-    return np.cumsum(np.array([line[field] for line in lines], dtype=np.float64)) / 1e6
 
 
 def accuracy(lines: Lines, axis: str = "rounds") -> Curve:
@@ -118,6 +104,11 @@ def to_target(summaries: Sequence[Mapping[str, Any]], runs: Sequence[Lines], axi
 def score_part(lines: Lines, part: str) -> Curve:
     """The mean of one part of the score over all clients; empty for a method that does not score by it."""
     return values(lines, lambda line: (line.get("score_parts") or {}).get(part))
+
+
+def available(lines: Lines) -> Curve:
+    """How many clients were available when a round began, over simulated time; empty where it was not noted."""
+    return values(lines, lambda line: (line.get("world") or {}).get("available"), "seconds")
 
 
 def memory_norm(lines: Lines) -> Curve:
@@ -194,10 +185,75 @@ def by_client(lines: Lines, field: str, clients: int) -> npt.NDArray[np.float32]
 
 def megabytes_by_kind(runs: Sequence[Lines]) -> dict[str, float]:
     """Real megabytes of a whole run by kind, mean over seeds."""
-    return {kind: sum(line[f"bytes_{kind}"] for lines in runs for line in lines) / 1e6 / len(runs) for kind in KINDS}
+    return {kind: sum(float(spent(lines, kind)[-1]) for lines in runs) / len(runs) for kind in TRAFFIC}
 
 
 def events_by_kind(runs: Sequence[Lines]) -> dict[str, int]:
     """How often each kind of event happened, over all seeds; empty where none was recorded."""
     found = Counter(str(event["kind"]) for lines in runs for line in lines for event in line.get("events") or ())
     return dict(sorted(found.items()))
+
+
+def seconds_by_part(runs: Sequence[Lines]) -> dict[str, float]:
+    """Seconds of a round by what they went into, of the average selected client, as the mean over rounds and seeds.
+    Their sum is the length of a round. What a client does after the server has stopped waiting does not count."""
+    totals = dict.fromkeys(SECONDS, 0.0)
+    found = notes(runs)
+    for note in found:
+        spent = {part: np.array(note[part], float) for part in ("compute", "up", "down")}
+        whole = np.maximum(sum(spent.values()), 1e-12)
+        counted = np.minimum(1.0, note["training"] / whole)
+        shares = {part: float((counted * one).mean()) if len(one) else 0.0 for part, one in spent.items()}
+        for part, seconds in (shares | {"waiting": note["training"] - sum(shares.values())}).items():
+            totals[part] += seconds
+        for part in ("scoring", "calibration", "waited"):
+            totals[part] += note[part]
+    return {part: total / max(1, len(found)) for part, total in totals.items()}
+
+
+def times_waited_for(runs: Sequence[Lines], clients: int) -> npt.NDArray[np.int64]:
+    """In how many rounds each client was the last that was waited for, over all seeds."""
+    count = np.zeros(clients, dtype=np.int64)
+    for lines in runs:
+        for line in lines:
+            note = line.get("world")
+            if note and note["took"]:
+                took = np.array(note["took"])
+                took[took > note["training"] * (1 + 1e-3)] = -1.0  # it came too late, or was not needed any more
+                count[line["selected"][int(took.argmax())]] += 1
+    return count
+
+
+def quantiles(runs: Sequence[Lines], field: str) -> Floats:
+    """The five quantiles of a field, as the mean over rounds and seeds."""
+    found: Floats = np.array([note[field] for note in notes(runs)], np.float64).mean(axis=0)
+    return found
+
+
+def who_was_there_map(lines: Lines, clients: int) -> npt.NDArray[np.float32]:
+    """1 where a client was available in a round, clients down and rounds across; NaN elsewhere."""
+    cells, down, across = empty_map(clients, len(lines)), per_cell(clients), per_cell(len(lines))
+    for column, line in enumerate(lines):
+        if line.get("world"):
+            cells[np.array(who_was_there(line["world"], clients), int) // down, column // across] = 1.0
+    return cells
+
+
+def notes(runs: Sequence[Lines]) -> list[Mapping[str, Any]]:
+    """What the rounds of all seeds have noted."""
+    return [line["world"] for lines in runs for line in lines if line.get("world")]
+
+
+def wide(runs: Sequence[Lines], axis: str) -> bool:
+    """Whether runs differ so much in what they cost in all that only a logarithmic axis shows each of them."""
+    totals = [float(spent(lines, axis)[-1]) for lines in runs if lines]
+    return axis.endswith("megabytes") and bool(totals) and min(totals) > 0 and max(totals) > FACTOR * min(totals)
+
+
+def bar_of(found: Arrivals) -> tuple[float, float, float, str]:
+    """The length of a bar, its range and its note: nothing where the median seed did not arrive, and no upper end where
+    some seed did not."""
+    middle, reached = found.median, found.reached
+    if middle is None:
+        return 0.0, 0.0, 0.0, found.note if reached else "not reached"
+    return middle, min(reached), max(reached) if found.whole else middle, found.note

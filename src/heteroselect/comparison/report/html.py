@@ -8,7 +8,7 @@ from importlib.resources import files
 from string import Template
 
 from heteroselect.comparison.report import MARK
-from heteroselect.comparison.report.style import COLOURS, ON_DARK, STOPS
+from heteroselect.comparison.report.style import COLOURS, ON_DARK
 from heteroselect.version import __version__
 
 _PAGE = Template("""<!doctype html>
@@ -64,8 +64,7 @@ def _colours() -> str:
         return ":root{" + "".join(f"--c{number}:{one};" for number, one in enumerate(colours)) + "}"
 
     kinds = "".join(f".c{number}{{--tone:var(--c{number})}}" for number in range(len(COLOURS)))
-    shades = f".shades i{{background:linear-gradient(90deg,{','.join(STOPS)})}}"
-    return f"{tones(COLOURS)}@media(prefers-color-scheme:dark){{{tones(ON_DARK)}}}{kinds}{shades}\n"
+    return f"{tones(COLOURS)}@media(prefers-color-scheme:dark){{{tones(ON_DARK)}}}{kinds}\n"
 
 
 def picture(svg: bytes, text: str) -> str:

@@ -1,15 +1,18 @@
 """From folders to what a report compares: runs, and the runs of one method as a group over its seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from heteroselect.comparison import table as tables
 from heteroselect.comparison.report.beside import beside, with_clock
 from heteroselect.core.measure import ACCURACY, Measure
 from heteroselect.errors import HeteroSelectError
+from heteroselect.files import read_json
 from heteroselect.runs.checked import CheckedLine, CheckedSettings, CheckedSummary
 from heteroselect.runs.fingerprint import NEWER, Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, interrupted, read_rounds, read_summary
@@ -23,17 +26,30 @@ class Run:
     config: Mapping[str, Any]
     config_text: str
     summary: Mapping[str, Any]
-    rounds: Sequence[Mapping[str, Any]]
+    rounds: Sequence[dict[str, Any]]
     paper: Sequence[PaperRow]
     fingerprint: Fingerprint | None = None
+
+    @property
+    def seed(self) -> int:
+        return int(self.summary["seed"])
+
+    @property
+    def charge(self) -> str:
+        """The clock of its seconds."""
+        return str(self.config.get("world", {}).get("charge", "paper"))
 
 
 @dataclass(frozen=True)
 class Group:
     """The runs of one method with the same settings, by seed."""
 
-    label: str
+    name: str
     runs: tuple[Run, ...]
+
+    @property
+    def label(self) -> str:
+        return self.name + ("*" if self.reconstruction else "")
 
     @property
     def summaries(self) -> list[Mapping[str, Any]]:
@@ -45,7 +61,7 @@ class Group:
 
     @property
     def seeds(self) -> str:
-        return ", ".join(str(run.summary["seed"]) for run in self.runs)
+        return ", ".join(str(run.seed) for run in self.runs)
 
     @property
     def clients(self) -> int:
@@ -77,12 +93,42 @@ class Comparison:
     evaluated_on: str = "test"
     clocks: tuple[str, ...] = ("paper",)
     measure: Measure = ACCURACY
+    ranked: bool = True
+
+    @cached_property
+    def table(self) -> tables.Table:
+        return tables.make(self.groups, ranked=self.ranked)[0]
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
     """Every run in or below the folders, grouped; an error for people where there is nothing sound to compare."""
     folders, left_out = find(folders)
     runs, twice = _once([read(path) for path in folders])
+    return comparison(group(runs), (*left_out, *twice))
+
+
+def comparison(groups: Sequence[Group], left_out: Sequence[str] = (), *, ranked: bool = True) -> Comparison:
+    """The comparison of these groups, whose runs a page can show beside each other."""
+    runs = [run for group in groups for run in group.runs]
+    _refuse_unlike(runs)
+    paper, wrong = _paper(runs)
+    clocks = tuple(sorted({run.charge for run in runs}))
+    first = runs[0].summary
+    return Comparison(
+        dataset=first["dataset"],
+        target=first["target"],
+        groups=tuple(groups),
+        paper=tuple(with_clock(paper, clocks)),
+        left_out=(*left_out, *wrong),
+        evaluated_on=str(first.get("evaluated_on", "test")),
+        clocks=clocks,
+        measure=Measure.of(first),
+        ranked=ranked,
+    )
+
+
+def _refuse_unlike(runs: Sequence[Run]) -> None:
+    """Refuse runs of different data, target, examples or metric."""
     for field in ("dataset", "target", "evaluated_on"):
         found = {str(run.summary.get(field, "test")) for run in runs}  # older runs know no validation
         differing = sorted({Path(one).name if one.endswith(".npz") else one for one in found})
@@ -92,26 +138,26 @@ def compare(folders: Sequence[Path]) -> Comparison:
     if len(measures) > 1:
         names = ", ".join(sorted(f"{one.name} ({'higher' if one.higher else 'lower'} is better)" for one in measures))
         raise HeteroSelectError(f"report: the runs differ in metric ({names}); a page shows one.")
+
+
+def _paper(runs: Sequence[Run]) -> tuple[list[PaperRow], list[str]]:
+    """The paper's rows that are of all runs, and a sentence on each other: a row is of one experiment, and beside one
+    of another data set, partition or model it would say something wrong."""
     papers: dict[str, PaperRow] = {}
     for run in sorted(runs, key=lambda run: len(run.rounds)):  # the longest says most
         standing = beside(run.paper, len(run.rounds), reached=run.summary["rounds_to_target"] is not None)
         papers |= {row.source: row for row in standing}
-    # a row is of one experiment; beside one of another data set, partition or model it would say something wrong
     strange = {name for name in papers if any(name not in {row.source for row in run.paper} for run in runs)}
     wrong = [f"the paper's {name} is left out: it is not of all of these runs." for name in sorted(strange)]
-    first = runs[0].summary
-    notes, judged = (*left_out, *twice, *wrong), str(first.get("evaluated_on", "test"))
-    clocks = tuple(sorted({str(run.config.get("world", {}).get("charge", "paper")) for run in runs}))
-    return Comparison(
-        dataset=first["dataset"],
-        target=first["target"],
-        groups=group(runs),
-        paper=tuple(with_clock((row for name, row in papers.items() if name not in strange), clocks)),
-        left_out=notes,
-        evaluated_on=judged,
-        clocks=clocks,
-        measure=measures[0],
-    )
+    return [row for name, row in papers.items() if name not in strange], wrong
+
+
+def grouped(folders: Iterable[tuple[str, Path]]) -> list[Group]:
+    """Read folders of runs, each with the name of its row."""
+    found: dict[str, list[Run]] = {}
+    for name, path in folders:
+        found.setdefault(name, []).append(read(path))
+    return [Group(name, tuple(runs)) for name, runs in found.items()]
 
 
 def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -126,7 +172,7 @@ def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
         if not folder.is_dir():
             raise HeteroSelectError(f"report: there is no folder {folder}.")
         named = [folder] if _is_run(folder) else []
-        runs = named or sorted(path.parent for path in folder.rglob(ROUNDS) if _is_run(path.parent))
+        runs = named or _in_order(folder, sorted(path.parent for path in folder.rglob(ROUNDS) if _is_run(path.parent)))
         if not runs:
             raise HeteroSelectError(f"report: {folder} neither is a run folder nor holds any ({CONFIG} and {ROUNDS}).")
         for path in runs:
@@ -142,6 +188,17 @@ def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
     if not taken:
         raise HeteroSelectError(f"report: no run in {folders[0]} has finished.")
     return list(taken.values()), _left_out(list(unfinished.values()))
+
+
+def _in_order(folder: Path, runs: Sequence[Path]) -> list[Path]:
+    """The runs in the order in which a comparison in this folder named its methods, the first of which is the base of
+    its differences."""
+    try:
+        named = [str(run["row"]) for run in read_json(folder / "compare.json")["runs"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return list(runs)
+    order = {name: place for place, name in enumerate(dict.fromkeys(named))}
+    return sorted(runs, key=lambda path: order.get(path.parent.name, len(order)))
 
 
 def _left_out(unfinished: Sequence[str]) -> list[str]:
@@ -168,7 +225,7 @@ def read(path: Path) -> Run:
         summary = read_summary(path)
         CheckedSummary.model_validate(summary)
         name = ROUNDS
-        rounds = read_rounds(path, CheckedLine.model_fields)
+        rounds = read_rounds(path)
         for line in rounds:
             CheckedLine.model_validate(line)
             if not all(0 <= client < clients for client in line["selected"]):
@@ -257,19 +314,26 @@ def group(runs: Sequence[Run]) -> tuple[Group, ...]:
     members: dict[tuple[str, str, int], list[Run]] = {}
     for run in runs:  # a seed that is there already is of something that no setting and no digest tells
         again = 0
-        while any(one.summary["seed"] == run.summary["seed"] for one in members.get((*_key(run), again), [])):
+        while any(one.seed == run.seed for one in members.get((*_key(run), again), [])):
             again += 1
         members.setdefault((*_key(run), again), []).append(run)
-    found = []
-    for (method, key, _), same in members.items():
-        rivals = [_experiment(others[0]) for (name, *_), others in members.items() if name == method]
-        mine = _experiment(same[0])
-        differing = [key for key in mine if any(_differs(key, mine, rival) for rival in rivals)]
-        words = [f"{key.removeprefix('method.')}={mine[key]}" for key in differing]
-        if sum(one[:2] == (method, key) for one in members) > 1:
-            words.append(str(same[0].path))
-        star = "*" if any(run.summary.get("reconstruction", False) for run in same) else ""
-        name = same[0].summary.get("title", method) if len(rivals) == 1 else method  # else it is told by its settings
-        label = f"{method}{star} ({', '.join(words)})" if words else f"{name}{star}"
-        found.append(Group(label, tuple(sorted(same, key=lambda run: int(run.summary["seed"])))))
-    return tuple(found)
+    firsts: dict[str, list[Run]] = {}
+    for (method, *_), same in members.items():
+        firsts.setdefault(method, []).append(same[0])
+    return tuple(
+        Group(_name(same[0], firsts[method]), tuple(sorted(same, key=lambda run: run.seed)))
+        for (method, *_), same in members.items()
+    )
+
+
+def _name(run: Run, rivals: Sequence[Run]) -> str:
+    """What the group of this run is called: its title, or what tells it from the `rivals`, groups of its method."""
+    method, mine = str(run.summary["method"]), _experiment(run)
+    if len(rivals) == 1:
+        return str(run.summary.get("title", method))
+    others = [_experiment(one) for one in rivals]
+    differing = [key for key in mine if any(_differs(key, mine, other) for other in others)]
+    words = [f"{key.removeprefix('method.')}={mine[key]}" for key in differing]
+    if sum(_key(one) == _key(run) for one in rivals) > 1:
+        words.append(str(run.path))
+    return f"{method} ({', '.join(words)})" if words else method

@@ -14,16 +14,30 @@ const make = (parent, tag, kind, text = "") => {
 // ---- scales: the same round numbers as the page was made with
 const scale = (text, unit) => {
   const [low, high, kind] = text.split(" ");
-  return { low: Number(low), high: Number(high), percent: kind === "percent", unit };
+  return { low: Number(low), high: Number(high), percent: kind === "percent", log: kind === "log", unit };
 };
-const value = (one, place) => one.low + (place / UNITS) * (one.high - one.low);
-const place = (one, number) => (UNITS * (number - one.low)) / (one.high - one.low);
+const value = (one, place) => (one.log ? one.low * (one.high / one.low) ** (place / UNITS)
+  : one.low + (place / UNITS) * (one.high - one.low));
+const place = (one, number) => UNITS * (one.log ? Math.log(number / one.low) / Math.log(one.high / one.low)
+  : (number - one.low) / (one.high - one.low));
 const percent = new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
-const rough = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 const written = (one, number) => (one.percent ? percent.format(number) : `${plain.format(number)} ${one.unit}`.trim());
 
+function powers(low, high) { // on a logarithmic axis: powers of ten, or 1, 2 and 5 times those where there are few
+  const found = (factors) => {
+    const numbers = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+      numbers.push(...factors.map((factor) => factor * 10 ** power).filter((number) => number >= low && number <= high));
+    }
+    return numbers;
+  };
+  const whole = found([1]);
+  return (whole.length > 2 ? whole : found([1, 2, 5])).map((at) => ({ at, label: plain.format(at) }));
+}
+
 function ticks(one, low, high) {
+  if (one.log) return powers(low, high);
   const power = 10 ** Math.floor(Math.log10((high - low) / 6));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((length) => (high - low) / length <= 6);
   const shown = one.percent ? 100 : 1;
@@ -60,7 +74,7 @@ function lines(panel) {
   const figure = panel.closest("section"), area = panel.querySelector(".area"), svg = area.querySelector("svg");
   const x = scale(panel.dataset.x, panel.dataset.xUnit), y = scale(panel.dataset.y, panel.dataset.yUnit);
   const whole = "whole" in panel.dataset;
-  const series = all(svg, ".line").map((path) => ({ path, line: points(path), who: path.dataset.who?.split(" ") }));
+  const series = all(svg, ".line").map((path) => ({ path, line: points(path) }));
   const cursor = make(area, "div", "cursor"), readout = make(area, "div", "readout"), pick = make(area, "div", "pick");
   const back = make(panel, "button", "whole", "whole chart");
   const first = { x: panel.querySelector(".xticks").innerHTML, y: panel.querySelector(".yticks").innerHTML };
@@ -82,7 +96,7 @@ function lines(panel) {
     make(readout, "b", "", `${panel.dataset.name} ${plain.format(number)}`);
     for (const one of found.slice(0, 14)) {
       const row = make(readout, "span", ""), key = figure.querySelector(`.legend [data-m="${one.path.dataset.m}"]`);
-      const name = make(row, "i", "", one.who ? `${key.textContent}: client ${one.who[Math.round(number) - 1]}` : key.textContent);
+      const name = make(row, "i", "", key.textContent);
       name.style.fontStyle = "normal";
       name.prepend(key.querySelector("svg").cloneNode(true));
       make(row, "em", "", written(y, value(y, UNITS - one.y))).style.fontStyle = "normal";
@@ -185,105 +199,44 @@ function lines(panel) {
   });
 }
 
-// ---- legends
+// ---- legends: a click hides a method, a double click shows it alone
 function legend(figure) {
-  const buttons = all(figure, ".legend [data-m]"), every = all(figure, ".legend .every");
-  const paths = (button) => all(figure, `path[data-m="${button.dataset.m}"]`);
+  const buttons = all(figure, ".legend [data-m]");
   const set = (button, shown) => {
     button.setAttribute("aria-pressed", String(shown));
-    for (const path of paths(button)) path.classList.toggle("off", !shown);
-  };
-  const pressed = (button) => button.getAttribute("aria-pressed") === "true";
-  const light = (button, on) => {
-    figure.classList.toggle("dim", on && pressed(button));
-    for (const path of paths(button)) path.classList.toggle("on", on);
+    for (const path of all(figure, `path[data-m="${button.dataset.m}"]`)) path.classList.toggle("off", !shown);
   };
   for (const button of buttons) {
-    button.addEventListener("click", () => { set(button, !pressed(button)); light(button, pressed(button)); });
+    button.addEventListener("click", () => set(button, button.getAttribute("aria-pressed") !== "true"));
     button.addEventListener("dblclick", () => { for (const one of buttons) set(one, one === button); });
-    for (const [event, on] of [["pointerenter", true], ["pointerleave", false], ["focus", true], ["blur", false]]) {
-      button.addEventListener(event, () => light(button, on));
-    }
-  }
-  for (const button of every) {
-    button.addEventListener("click", () => { for (const one of buttons) set(one, "all" in button.dataset); });
   }
 }
 
-// ---- maps: a colour of the picture is a value
-function chart(element) {
-  const area = element.querySelector(".area"), readout = make(area, "div", "readout");
-  const [down, across] = element.dataset.cell.split(" ").map(Number);
-  const ends = element.dataset.v?.split(" ").map(Number), bar = element.querySelector(".shades i");
-  const stops = bar && getComputedStyle(bar).backgroundImage.match(/rgb\([^)]*\)/g);
-  const colours = stops?.map((stop) => stop.match(/\d+/g).map(Number));
-  const shown = () => area.querySelector("img:not([hidden])"), known = new Map();
-  let at = null;
-  readout.setAttribute("role", "status");
-  readout.hidden = true;
-
-  function cell(image, row, column) {
-    if (!known.has(image)) {
-      const size = { width: image.naturalWidth, height: image.naturalHeight };
-      const canvas = Object.assign(document.createElement("canvas"), size);
-      const context = canvas.getContext("2d", { willReadFrequently: true });
-      context.drawImage(image, 0, 0);
-      known.set(image, context.getImageData(0, 0, canvas.width, canvas.height).data);
-    }
-    const pixels = known.get(image), first = 4 * (row * image.naturalWidth + column);
-    return pixels[first + 3] ? [...pixels.slice(first, first + 3)] : null;
-  }
-  function shade(colour) { // the nearest point on the way from colour to colour
-    let best = [Infinity, 0];
-    for (let i = 0; i + 1 < colours.length; i += 1) {
-      const way = colours[i + 1].map((one, c) => one - colours[i][c]);
-      const length = way.reduce((sum, one) => sum + one * one, 0);
-      const along = Math.min(1, Math.max(0, way.reduce((sum, one, c) => sum + one * (colour[c] - colours[i][c]), 0) / length));
-      const far = way.reduce((sum, one, c) => sum + (colours[i][c] + along * one - colour[c]) ** 2, 0);
-      if (far < best[0]) best = [far, (i + along) / (colours.length - 1)];
-    }
-    return ends[0] + best[1] * (ends[1] - ends[0]);
-  }
-  const range = (first, count) => (count > 1 ? `s ${first} to ${first + count - 1}` : ` ${first}`);
-  function read(row, column) {
-    const image = shown(), rows = image.naturalHeight, columns = image.naturalWidth;
-    at = [Math.min(rows - 1, Math.max(0, row)), Math.min(columns - 1, Math.max(0, column))];
-    const colour = cell(image, ...at);
-    readout.replaceChildren();
-    make(readout, "b", "", `client${range(at[0] * down, down)}, round${range(at[1] * across + 1, across)}`);
-    const said = colour && ends ? `${element.dataset.says} ≈ ${rough.format(shade(colour))}` : element.dataset.says;
-    make(readout, "span", "", colour ? said : "nothing");
-    const [left, top] = [at[1] / columns, at[0] / rows];
-    Object.assign(readout.style, left < 0.5 ? { left: `${100 * left + 4}%`, right: "auto" } : { left: "auto", right: `${104 - 100 * left}%` });
-    Object.assign(readout.style, top < 0.5 ? { top: `${100 * top + 4}%`, bottom: "auto" } : { top: "auto", bottom: `${104 - 100 * top}%` });
-    readout.hidden = false;
-  }
-  area.addEventListener("pointermove", (event) => {
-    const box = area.getBoundingClientRect();
-    const [row, column] = [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width];
-    read(Math.floor(row * shown().naturalHeight), Math.floor(column * shown().naturalWidth));
-  });
-  for (const [where, event] of [[area, "pointerleave"], [element, "blur"]]) {
-    where.addEventListener(event, () => { readout.hidden = true; at = null; });
-  }
-  element.addEventListener("keydown", (event) => {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (!move) return;
-    read(...(at ? [at[0] + move[0], at[1] + move[1]] : [0, 0]));
-    event.preventDefault();
+// ---- tables: a click on a head sorts by its column, another one turns the order round
+function key(cell) { // a median that was not reached is later than all others
+  const text = cell.textContent, number = text.match(/-?\d[\d,]*\.?\d*/);
+  if (!number) return Infinity;
+  return Number(number[0].replaceAll(",", "")) + (text.startsWith(">") ? 1e12 : 0);
+}
+function sortable(table) {
+  const body = table.tBodies[0];
+  all(table, "th").forEach((head, column) => {
+    const button = make(head, "button", "sort", head.textContent);
+    head.firstChild.remove();
+    button.type = "button";
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      for (const one of all(table, "th")) one.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const order = (a, b) => (column ? key(a.cells[column]) - key(b.cells[column])
+        : a.cells[0].textContent.localeCompare(b.cells[0].textContent)) || 0;
+      const rows = all(body, "tr").sort((a, b) => (down ? -1 : 1) * order(a, b));
+      body.replaceChildren(...rows);
+    });
   });
 }
 
 for (const panel of all(document, ".panel")) lines(panel);
 for (const figure of all(document, "section")) legend(figure);
-for (const element of all(document, ".map")) chart(element);
-for (const select of all(document, ".choice select")) {
-  const show = () => {
-    const figure = select.closest("section");
-    for (const image of all(figure, "[data-choice]")) image.hidden = image.dataset.choice !== select.value;
-    for (const panels of all(figure, ".panels")) panels.hidden = !panels.querySelector("img:not([hidden])");
-  };
-  select.addEventListener("change", show);
-  show(); // a browser that goes back keeps what was chosen
-}
+for (const table of all(document, "table.sortable")) sortable(table);
 })();

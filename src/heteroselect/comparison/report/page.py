@@ -1,35 +1,21 @@
 """One self-contained page: charts, tables and text in a single file that needs no network."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from statistics import fmean
 
-from heteroselect.comparison.over_seeds import (
-    Arrivals,
-    at_equal_costs,
-    equal_costs,
-    horizon,
-    interval,
-    number,
-    rank,
-    tail,
-)
-from heteroselect.comparison.report import curves, plots, world_plots
-from heteroselect.comparison.report.classes import classes
-from heteroselect.comparison.report.curves import to_target
-from heteroselect.comparison.report.html import page
+from heteroselect.comparison.figures import FIGURES, Lines
+from heteroselect.comparison.report import MARK, curves
+from heteroselect.comparison.report.html import page, picture
 from heteroselect.comparison.report.html import row as _row
 from heteroselect.comparison.report.html import section as _section
 from heteroselect.comparison.report.html import table as _table
-from heteroselect.comparison.report.lines import stroke
+from heteroselect.comparison.report.lines import Panel, Scale, Series, chart, stroke
 from heteroselect.comparison.report.load import Comparison, Group, Run
+from heteroselect.comparison.report.pictures import embedded
 from heteroselect.comparison.report.style import look
-from heteroselect.comparison.report.tables import NOTHING, shown
-from heteroselect.comparison.table import shown as difference
-from heteroselect.comparison.table import without_their_own
-from heteroselect.core.measure import Measure
-from heteroselect.methods.entry import footnotes
 from heteroselect.settings import PaperRow
 from heteroselect.world.clock import clock_sentence
 
@@ -38,7 +24,8 @@ _SECTIONS = {
         "",
         "The mean over seeds, with the range from the lowest to the highest seed as a band; the dashed line is the "
         "target. A click in the legend hides a method in all four panels, a double click shows it alone. Drag over a "
-        "part to enlarge it, and double click to see the whole. A curve goes as far as all its seeds do.",
+        "part to enlarge it, and double click to see the whole. A curve goes as far as all its seeds do. MB are on a "
+        "logarithmic axis where methods differ by more than a factor of ten.",
     ),
     "bars": (
         "What it takes to reach the target",
@@ -57,8 +44,9 @@ _SECTIONS = {
     ),
     "clients": (
         "Clients and rounds",
-        "One cell a client and round, empty where the client was not selected: the weight it had in the aggregate, how "
-        "much of its update it sent, and its uplink. One run of each method, that of its lowest seed.",
+        "One cell per client and round, empty where the client was not selected: the weight it had in the aggregate, "
+        "how much of its update it sent, and its uplink. One run of each of the first six methods, that of its lowest "
+        "seed.",
     ),
     "traffic": (
         "Bytes by kind",
@@ -86,49 +74,39 @@ _SECTIONS = {
     ),
     "available": (
         "Who was there",
-        "Left: the share of the clients that were available when a round began. Right: one cell a client and round, "
+        "Left: the share of the clients that were available when a round began. Right: one cell per client and round, "
         "filled where the client was available, in the first run.",
     ),
 }
 
-_COLUMNS = {
-    "last_accuracy": "final (mean of the last evaluations)",
-    "accuracy_at_equal_bytes": "at equal MB sent up",
-    "accuracy_at_equal_seconds": "at equal seconds",
-    "peak_accuracy": "peak",
-    "rounds_to_target": "rounds to target",
-    "seconds_to_target": "simulated s to target",
-    "megabytes_to_target": "MB to target (values only)",
-    "wire_megabytes_to_target": "MB to target (real bytes)",
-}
-
-_UNITS = {"rounds": "rounds", "seconds": "s", "wire_megabytes": "MB real", "megabytes": "MB of values"}
+GRID = 100
+"""Points at which the seeds of a method are read where they share none, such as along seconds."""
 
 
 def render(comparison: Comparison, command: str) -> str:
     """The whole page as text; `command` is what made it."""
-    charts = plots.drawn(comparison) | world_plots.drawn(comparison)
     title = f"{comparison.dataset}: {_count(len(comparison.groups), 'method')} compared"
     if len(comparison.groups) == 1:
         title = f"{comparison.groups[0].label} on {comparison.dataset}"
-    body = [_section("Result", "", _results(comparison), *_notes(comparison))]
-    for name, chart in charts.items():
-        heading, caption = _SECTIONS[name]
-        body.append(
-            _section(heading or comparison.measure.title, caption, f'<div id="plot-{name}">{chart.html()}</div>')
-        )
-    body += [classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
+    charts = {"accuracy": chart(accuracy(comparison))}
+    charts |= {name: picture(svg, _SECTIONS[name][0]) for name, svg in embedded(comparison, MARK).items()}
+    body = [_section("Result", "", *_results(comparison), *_notes(comparison))]
+    for name, (heading, caption) in _SECTIONS.items():
+        if name in charts:
+            shown = f'<div id="plot-{name}">{charts[name]}</div>'
+            body.append(_section(heading or comparison.measure.title, caption, shown))
+    body += [_classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
     return page(title, _lead(comparison), body, command, script=True)
 
 
 def _lead(comparison: Comparison) -> str:
     runs = sum(len(group.runs) for group in comparison.groups)
     target = comparison.measure.text(comparison.target)
-    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {target}."
-    if comparison.evaluated_on != "test":
-        text += f" Every {comparison.measure.name} is that on the {comparison.evaluated_on} examples."
-    text += f" {clock_sentence(comparison.clocks)}"
-    return text + " Seconds are simulated. Point at a chart to read it, drag over a part to enlarge it."
+    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {target}. {clock_sentence(comparison.clocks)}"
+    text += (
+        " Seconds are simulated. Point at a curve to read it, drag over a part to enlarge it; a click on the head of"
+    )
+    return text + " a column sorts a table."
 
 
 def _count(number: int, noun: str) -> str:
@@ -136,137 +114,108 @@ def _count(number: int, noun: str) -> str:
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    runs = [run for group in comparison.groups for run in group.runs]
-    notes = [*footnotes(run.summary for run in runs)]
-    if len(comparison.groups) > 1:
-        tables = ({name: run.config.get(name, {}) for name in ("data", "model")} for run in runs)
-        notes += without_their_own(zip((str(run.summary["method"]) for run in runs), tables, strict=True))
-    items = "".join(f"<li>{escape(note)}</li>" for note in (*notes, *comparison.left_out))
-    return [f'<ul class="notes">{items}</ul>'] if items else []
+    items = "".join(f"<li>{escape(note)}</li>" for note in (*comparison.table.notes(), *comparison.left_out))
+    return [f'<ul class="notes">{items}</ul>']
 
 
-def _results(comparison: Comparison) -> str:
-    horizons = {
-        axis: horizon(
-            to_target(group.summaries, group.lines, axis) for group in comparison.groups if group.counts(axis)
-        )
-        for axis in curves.AXES
-    }
-    budgets = equal_costs(lines for group in comparison.groups for lines in group.lines)
-    figures = [_accuracies(group, budgets) for group in comparison.groups]
-    measure = comparison.measure
-    ranks = sorted(range(len(figures)), key=lambda index: rank(figures[index]["last_accuracy"], higher=measure.higher))
-    first = comparison.groups[0]
-    differences = [_difference(group, first, measure) for group in comparison.groups]
-    rows = [
-        _result_row(index, comparison.groups[index], figures[index], differences[index], horizons, measure)
-        for index in ranks
-    ]
-    rows += [_paper_row(row) for row in comparison.paper]
-    heads = {**_COLUMNS, "peak_accuracy": "peak" if measure.higher else "lowest"}
-    return _table(["method", "seeds", *heads.values()], rows) + _section_note(horizons, budgets, measure)
+def _results(comparison: Comparison) -> list[str]:
+    """The table of the comparison in three, with the paper's figures below."""
+    table, places = comparison.table, {group.name: place for place, group in enumerate(comparison.groups)}
+    columns, (heads, *rows) = list(table.columns()), table.cells()
+    strokes = [stroke(look(places[row.method]).css) for row in table.rows]
+    parts = []
+    for group in table.groups():
+        body = [
+            _row([mark + escape(cells[0]), *(escape(cells[at]) for at in group[1:])])
+            for mark, cells in zip(strokes, rows, strict=True)
+        ]
+        fields = [columns[at].field for at in group[1:]]
+        body += [_paper_row(paper, fields, comparison) for paper in comparison.paper if _given(paper, fields)]
+        name = columns[group[1]].group
+        parts.append(f"<h3>{escape(name.capitalize())}</h3>" + _table([heads[at] for at in group], body, "sortable"))
+    return parts
 
 
-def _accuracies(group: Group, budgets: Mapping[str, float]) -> dict[str, list[float | None]]:
-    """What each seed came to: in the end, at equal cost, and at its peak."""
-    equal = [at_equal_costs(lines, budgets) for lines in group.lines]
-    found = {field: [one[field] for one in equal] for field in equal[0]}
-    found["last_accuracy"] = [tail(lines) for lines in group.lines]
-    return found | {"peak_accuracy": [summary["peak_accuracy"] for summary in group.summaries]}
+def _given(paper: PaperRow, fields: Sequence[str]) -> bool:
+    """Whether the paper says anything of these figures; that it names no round to target says that it never was."""
+    return any(getattr(paper, field, None) is not None or field == "rounds_to_target" for field in fields)
 
 
-def _difference(group: Group, first: Group, measure: Measure) -> list[str]:
-    """How much higher it ends than the first, paired by seed; nothing where they share no seed."""
-    ends = [{int(run.summary["seed"]): tail(run.rounds) for run in one.runs} for one in (group, first)]
-    pairs = [(ends[0][seed], ends[1][seed]) for seed in ends[0] if seed in ends[1]]
-    if group is first or not pairs or any(None in pair for pair in pairs):
-        return []
-    found = interval([mine - other for mine, other in pairs if mine is not None and other is not None])
-    if found is None:
-        return []
-    return [f"{difference(found, 100 if measure.unit == '%' else 1)} to {first.label}"]
-
-
-def _section_note(horizons: Mapping[str, float | None], budgets: Mapping[str, float], measure: Measure) -> str:
-    """What the figures of the table are, and up to where their restricted means go."""
-    texts = [f"{number(one)} {_UNITS[axis]}" for axis, one in horizons.items() if one is not None]
-    equal = f"{number(budgets['bytes'] / 1e6)} {_UNITS['wire_megabytes']} and {number(budgets['seconds'])} s"
-    unlike = "not by the peak" if measure.higher else "the lower the better, and not by the lowest"
-    values = "Accuracies" if measure.name == "accuracy" else f"Values of {measure.name}"
-    note = f"Ranked by final {measure.name}, {unlike}. Equal is {equal}, the smallest total of all runs. "
-    note += f"{values} are means over seeds, figures to target those of the median seed, where a seed that never "
-    note += "arrived counts as later than all others; below them the range of the seeds, and by how much a method ends "
-    note += "higher than the first, paired by seed, with the 95 % interval (≈: cannot be told apart from zero)."
-    if texts:
-        note += f" “Restricted” is the mean up to a horizon that all runs have in common: {', '.join(texts)}."
-    return f'<p class="caption">{escape(note)}</p>'
-
-
-def _result_row(
-    index: int,
-    group: Group,
-    figures: Mapping[str, list[float | None]],
-    beside: Sequence[str],
-    horizons: Mapping[str, float | None],
-    measure: Measure,
-) -> str:
-    cells = []
-    for field in _COLUMNS:
-        axis = field.removesuffix("_to_target")
-        if axis == field:
-            cells.append(_over_seeds(field, figures[field], measure, beside if field == "last_accuracy" else ()))
-        elif not group.counts(axis):
-            cells.append(NOTHING)
-        else:
-            cells.append(_to_target(field, to_target(group.summaries, group.lines, axis), horizons[axis]))
-    return _row([f"{stroke(look(index).css)}{escape(group.label)}", escape(_seeds(group)), *cells])
-
-
-def _seeds(group: Group) -> str:
-    """All in a row as their ends, so that a table stays narrow; else each."""
-    seeds = [int(run.summary["seed"]) for run in group.runs]
-    in_a_row = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[0] + len(seeds)))
-    return f"{seeds[0]}–{seeds[-1]}" if in_a_row else group.seeds
-
-
-def _over_seeds(field: str, values: Sequence[float | None], measure: Measure, more: Sequence[str] = ()) -> str:
-    """The mean, and below it the range over seeds and what `more` there is to say; none where a seed lacks the
-    figure."""
-    there = [value for value in values if value is not None]
-    if len(there) < len(values):
-        return escape(shown(field, None))
-    low, high = min(there), max(there)
-    notes = [] if low == high else [f"{shown(field, low, measure)} – {shown(field, high, measure)}"]
-    return _with_notes(shown(field, low if low == high else fmean(there), measure), [*notes, *more])
-
-
-def _to_target(field: str, found: Arrivals, limit: float | None) -> str:
-    """The median, and below it the range, how many arrived, and the restricted mean."""
-    middle, reached = found.median, found.reached
-    if middle is None:
-        text = shown(field, None) if found.beyond is None else f"> {number(found.beyond)}"
-    else:
-        text = shown(field, middle)
-    low, high = (shown(field, one) for one in (min(reached, default=0), max(reached, default=0)))
-    notes = [f"{low} – {high}" if found.whole else f"from {low}"] if len(set(reached)) > 1 or not found.whole else []
-    notes = [*(notes if reached else []), *([found.note] if found.note else [])]
-    notes += [f"restricted {number(found.restricted(limit))}"] if limit is not None and len(found.values) > 1 else []
-    return _with_notes(text, notes)
-
-
-def _with_notes(text: str, notes: Sequence[str]) -> str:
-    return escape(text) + "".join(f"<small>{escape(note)}</small>" for note in notes)
-
-
-def _paper_row(row: PaperRow) -> str:
+def _paper_row(paper: PaperRow, fields: Sequence[str], comparison: Comparison) -> str:
     """Where the paper names no round to target it never reached it; what else it leaves out it does not give."""
-    never = "not reached" if row.rounds_to_target is None else ""
     cells = []
-    for field in _COLUMNS:
-        value = getattr(row, field, None)
-        blank = never if field.endswith("to_target") and hasattr(row, field) else ""
-        cells.append(escape(blank if value is None else shown(field, value)))
-    return _row([escape(f"the paper: {row.source}"), "", *cells], kind="paper")
+    for field in fields:
+        value = getattr(paper, field, None)
+        never = paper.rounds_to_target is None and hasattr(paper, field) and field.endswith("to_target")
+        text = ("not reached" if never else "") if value is None else FIGURES[field].text(value, comparison.measure)
+        cells.append(escape(text))
+    return _row([escape(f"the paper: {paper.source}"), *cells], kind="paper")
+
+
+def accuracy(comparison: Comparison) -> list[Panel]:
+    """The metric against rounds, seconds and MB, on one scale of the metric."""
+    measure, target = comparison.measure, comparison.target
+    found = {axis: _bands(comparison, partial(curves.accuracy, axis=axis), axis) for axis in curves.AXES}
+    edges = [edge for same in found.values() for one in same for edge in (one.y, *(one.area or ()))]
+    percent = measure.unit == "%"
+    every = [float(end) for edge in edges for end in (edge.min(), edge.max())]
+    y = Scale.over([*every, target], margin=0.03, percent=percent, unit="" if percent else measure.unit)
+    title, rule = f"{comparison.evaluated_on} {measure.axis}", (target, f"target {measure.short(target)}")
+    return [
+        Panel(name, title, _across(comparison, axis, found[axis]), y, found[axis], rule, whole=axis == "rounds")
+        for axis, name in curves.AXES.items()
+    ]
+
+
+def _across(comparison: Comparison, axis: str, series: Sequence[Series]) -> Scale:
+    """The scale along an axis: from 0, or a logarithm where methods differ by a factor in what they send."""
+    lines = [one for group in comparison.groups if group.counts(axis) for one in group.lines]
+    ends = [float(one.x[-1]) for one in series]
+    if curves.wide(lines, axis) and all(one.x[0] > 0 for one in series):
+        return Scale(min(float(one.x[0]) for one in series), max(ends), log=True)
+    return Scale.over(ends, zero=True)
+
+
+def _bands(comparison: Comparison, pick: Callable[[Lines], curves.Curve], axis: str) -> tuple[Series, ...]:
+    """Per method a mean line and, where there are several seeds, the area between the lowest and the highest; none of
+    a method for which the `axis` means nothing."""
+    series = []
+    for index, group in enumerate(comparison.groups):
+        band = curves.band([pick(lines) for lines in group.lines], GRID)
+        if len(band.x) and group.counts(axis):
+            series.append(Series.of(index, group.label, look(index), band, area=len(group.runs) > 1))
+    return tuple(series)
+
+
+def _classes(comparison: Comparison) -> str:
+    """How good the models are on single classes in the end; empty where no run has it."""
+    rows = []
+    for group in comparison.groups:
+        if values := by_class(group):
+            ends = (min(values, key=lambda number: values[number]), max(values, key=lambda number: values[number]))
+            strip = "".join(
+                f'<span class="cell" style="--part:{value:.0%}" title="class {number}: {value:.2%}"></span>'
+                for number, value in values.items()
+            )
+            cells = [f"{values[one]:.2%}<small>class {one}</small>" for one in ends]
+            rows.append(_row([escape(group.label), *cells, f'<span class="strip">{strip}</span>']))
+    caption = (
+        "Accuracy on the examples of each class at the last evaluation, the mean over seeds. In the strip each class "
+        "is a cell, in the order of their numbers: the stronger its colour, the higher, from 0 % to 100 %."
+    )
+    return _section("Classes", caption, _table(["method", "worst", "best", "all classes"], rows)) if rows else ""
+
+
+def by_class(group: Group) -> dict[int, float]:
+    """The accuracy of each class that has test examples at the last evaluation, mean over seeds; of seeds that did not
+    record it, or not for the same classes, there is nothing to say."""
+    ends = []
+    for lines in group.lines:
+        found = next((line["class_accuracy"] for line in reversed(lines) if line.get("class_accuracy")), None)
+        ends.append({number: value for number, value in enumerate(found or ()) if value is not None})
+    if not all(one.keys() == ends[0].keys() for one in ends):
+        return {}
+    return {number: fmean(one[number] for one in ends) for number in ends[0]}
 
 
 def _events(comparison: Comparison) -> str:

@@ -7,9 +7,6 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5
 ON_DARK = ("#3f9fdf", "#f07f35", "#20b58b", "#db8fbb", "#eeb02f", "#7cc8f4", "#b6bbc2")
 """The same hues for a dark page, light enough to stand out there."""
 
-STOPS = ("#9bd0d6", "#57acc8", "#2f83bb", "#2a56a0", "#1c2f6e")
-"""Of a map, from low to high. A paler end would be lost on white; on a dark page the picture is inverted."""
-
 DASHES = ("solid", "dash", "dot", "dashdot")
 PAPER, QUIET, INK, GRID = "#7a8088", "#8a8f98", "#22262b", "#e8eaed"
 

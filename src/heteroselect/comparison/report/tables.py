@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
-from heteroselect.core.measure import ACCURACY, Measure
+from heteroselect.comparison.figures import COST, FIGURES, NOTHING, SOON, Figure, Lines, Run
 
 if TYPE_CHECKING:
     from heteroselect.round.method import Method
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
     Kind = tuple[str, str, list[Setting]]
     """a role, a kind of it, and the settings of that kind"""
-
-NOTHING = "—"
-VALUES_ONLY = ("megabytes_to_target", "total_megabytes")
-"""Figures by the paper's count, of values at 32 bits each."""
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -45,97 +41,53 @@ ROLES = {
 }
 """The roles of a method, in the order of a round."""
 
-_ROWS = {
-    "peak_accuracy": "peak accuracy",
-    "final_accuracy": "final accuracy",
-    "rounds_to_target": "rounds to target",
-    "seconds_to_target": "simulated seconds to target",
-    "megabytes_to_target": "MB up to target (values only)",
-    "wire_megabytes_to_target": "MB up to target (real bytes)",
-    "total_seconds": "simulated seconds in all",
-    "total_megabytes": "MB up in all (values only)",
-    "total_wire_megabytes": "MB up in all (real bytes)",
-    "bytes_down": "MB down in all (models to train)",
-    "bytes_scoring": "MB in all for scoring (both ways)",
-    "bytes_calibration": "MB in all for calibration (both ways)",
-    "client_accuracy_mean": "accuracy on a client's own labels",
-    "client_accuracy_worst_tenth": "… of the worst tenth of clients",
-    "client_accuracy_std": "… standard deviation over clients",
-    "client_accuracy_never_selected": "… of clients that were never selected",
-    "unseen_accuracy": "accuracy on unseen owners",
-    "participation_jain": "evenness of participation (Jain)",
-    "bytes_jain": "evenness of bytes sent (Jain)",
-    "rounds_run": "rounds run",
-    "parameters": "parameters",
-    "wall_seconds": "wall seconds",
-}
-
-
-_WHERE_KNOWN = (
-    "client_accuracy_std",
-    "client_accuracy_never_selected",
-    "unseen_accuracy",
-    "participation_jain",
-    "bytes_jain",
-    "bytes_down",
-    "bytes_scoring",
-    "bytes_calibration",
+OF_A_RUN = (
+    *("peak_accuracy", "final_accuracy", *SOON),
+    *("total_seconds", "total_megabytes", *COST[:-1]),
+    *("client_accuracy_mean", "client_accuracy_worst_tenth", "client_accuracy_std", "client_accuracy_never_selected"),
+    *("unseen_accuracy", "participation_jain", "bytes_jain", "rounds_run", "parameters", "wall_seconds"),
 )
-"""Rows that not every run has."""
-_IN_BYTES = ("bytes_down", "bytes_scoring", "bytes_calibration")
-"""Figures that a summary has in bytes, and people read in MB."""
+"""Figures of a run, in the order in which they are shown."""
 
 
-def result_table(summary: Mapping[str, Any], paper: "Sequence[PaperRow]") -> Table:
+def result_table(summary: Mapping[str, Any], lines: Lines, paper: "Sequence[PaperRow]") -> Table:
     """Our figures, and the paper's beside them where it gives any."""
-    name = summary.get("title", summary["method"])
-    measure = Measure.of(summary)
+    run, name = Run(summary, lines), summary.get("title", summary["method"])
+    measure = run.measure
     title = f"{name} on {summary['dataset']}, seed {summary['seed']}, target {measure.short(summary['target'])}"
-    status = summary.get("status", "finished")
     title += f", clock {summary['charge']}" if "charge" in summary else ""
     title += ", validation examples" if summary.get("evaluated_on") == "validation" else ""
+    status = summary.get("status", "finished")
     title += "" if status == "finished" else f" ({status})"
     table = Table(title=title, title_justify="left")
     table.add_column("")
     table.add_column("this run", justify="right", style="bold")
     for row in paper:
         table.add_column(row.source, justify="right", max_width=30)
-    labels = {**_ROWS, "peak_accuracy": measure.peak, "final_accuracy": f"final {measure.name}"}
-    if summary.get("client_accuracy_of") == "own examples":
-        labels["client_accuracy_mean"] = "accuracy on a client's own examples"
-    labels["unseen_accuracy"] = f"{measure.name} on {summary.get('unseen_owners')} unseen owners"
-    for field, label in labels.items():
-        nothing = (None, 0) if field == "bytes_calibration" else (None,)  # only models with batch norm have any
-        if field in _WHERE_KNOWN and summary.get(field) in nothing:
+    for one in (FIGURES[name] for name in OF_A_RUN):
+        value = one.of(run)
+        if value in (None, 0) and not one.end and "accuracy" not in one.name:
+            continue  # nothing was scored, or calibrated
+        if value is None and one.name in ("client_accuracy_std", "client_accuracy_never_selected", "unseen_accuracy"):
             continue
-        table.add_row(label, shown(field, figure(summary, field), measure), *(_paper(field, row) for row in paper))
+        few_bits = one.note and not summary.get("sends_float32", True)
+        text = NOTHING if few_bits else one.text(value, measure)
+        table.add_row(_label(one, run), text, *(_paper(one, row) for row in paper))
     return table
 
 
-def _paper(field: str, row: "PaperRow") -> str:
+def _label(figure: Figure, run: Run) -> str:
+    if figure.name == "client_accuracy_mean" and run.summary.get("client_accuracy_of") == "own examples":
+        return "accuracy on a client's own examples"
+    if figure.name == "unseen_accuracy":
+        return f"{run.measure.name} on {run.summary.get('unseen_owners')} unseen owners"
+    return figure.title(run.measure)
+
+
+def _paper(figure: Figure, row: "PaperRow") -> str:
     """A figure of the paper; where it names no round the target was never reached, else it is just not given."""
-    value = getattr(row, field, None)
-    return "" if value is None and field != "rounds_to_target" else shown(field, value)
-
-
-def figure(summary: Mapping[str, Any], field: str) -> Any:
-    """A figure of a run; a dash where the paper counts values of 32 bits and the run sent others."""
-    few_bits = not summary.get("sends_float32", True)
-    value = NOTHING if few_bits and field in VALUES_ONLY else summary.get(field)
-    return value / 1e6 if field in _IN_BYTES and isinstance(value, int | float) else value
-
-
-def shown(field: str, value: Any, measure: Measure = ACCURACY) -> str:
-    """A figure for people; `measure` is what the model was evaluated by."""
-    if value == NOTHING:
-        return NOTHING
-    if value is None:
-        return "not reached" if field.endswith("to_target") else "—"
-    if "accuracy" in field:
-        return (ACCURACY if field.startswith("client_") else measure).text(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,.2f}" if abs(value) < 100 else f"{value:,.1f}"
+    value = getattr(row, figure.name, None)
+    return "" if value is None and figure.name != "rounds_to_target" else figure.text(value)
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:

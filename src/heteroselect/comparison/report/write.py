@@ -2,33 +2,40 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heteroselect.comparison.report import MARK
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import TooLargeError, opened, read_json, write_whole
+
+if TYPE_CHECKING:
+    from heteroselect.comparison.report.load import Comparison
 
 LARGEST = 100_000_000
 """Bytes of a page or a figure: there are bounds to the points and cells that one has."""
 
 
 def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> list[str]:
-    """Write the page, and the figures where they are wanted; returns what there is to say about it. Everything is read
-    and checked before anything is written, so that an error leaves nothing half done."""
-    from heteroselect.comparison.report.load import compare  # the drawing libraries take a second to import
+    """Write the page of the runs in these folders, and the figures where they are wanted; returns what there is to say
+    about it."""
+    from heteroselect.comparison.report.load import compare
 
-    comparison = compare(folders)
+    return write_comparison(compare(folders), page, figures, command)
+
+
+def write_comparison(comparison: "Comparison", page: Path, figures: Path | None, command: str) -> list[str]:
+    """The same of runs that are read already. All is drawn and checked before anything is written, so that an error
+    leaves nothing half done."""
+    from heteroselect.comparison.report import pictures  # the drawing library takes a second to import
     from heteroselect.comparison.report.page import render
 
     refuse_others(page, "--out", MARK)
     text = render(comparison, command)
     drawn: list[Path] = []
     if figures is not None:
-        from heteroselect.comparison.report import figures as paper
-
-        for name in paper.names():
+        for name in pictures.names():
             refuse_others(figures / name, "--figures", MARK)
-        drawn = paper.write(comparison, figures, MARK)
+        drawn = pictures.write(comparison, figures, MARK)
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, text.encode())

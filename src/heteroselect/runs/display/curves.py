@@ -41,3 +41,14 @@ def curve(lines: Sequence[Mapping[str, Any]], axis: str, label: str = "", place:
         spent = [line["round" if axis == "rounds" else "cumulative_seconds"] for line in lines]
     found = [(x, line["accuracy"]) for x, line in zip(spent, lines, strict=True) if line["accuracy"] is not None]
     return Curve(tuple(float(x) for x, _ in found), tuple(float(y) for _, y in found), label, place)
+
+
+def size(megabytes: float) -> str:
+    """Return an amount with its unit, which is kB for a small one.
+
+    >>> size(0.00137), size(0.0512), size(3.4), size(15200)
+    ('1.4 kB', '51 kB', '3.40 MB', '15,200 MB')
+    """
+    if megabytes < 0.1:
+        return f"{1000 * megabytes:.{1 if 0 < megabytes < 0.01 else 0}f} kB"
+    return f"{megabytes:,.{2 if megabytes < 10 else 1 if megabytes < 1000 else 0}f} MB"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.console import Console
 
 from heteroselect.core.measure import ACCURACY, Measure
+from heteroselect.runs.display.curves import size
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -117,7 +118,7 @@ class Watch:
             return
         value = "" if self._value is None else f"{self._measure.name} {self._measure.text(self._value):>6} · "
         seconds = f"{line['cumulative_seconds']:,.0f} simulated s"
-        self._show(f"round {number}/{last} · {value}{seconds} · {self._sent:,.2f} MB sent", number)
+        self._show(f"round {number}/{last} · {value}{seconds} · {size(self._sent)} sent", number)
 
 
 @contextmanager

@@ -1,12 +1,23 @@
-"""Figures for a paper: every one in both formats, and the same runs give the same files."""
+"""Pictures of a comparison: every one in its formats, and the same runs give the same files."""
 
 import pytest
 from matplotlib import rc_context
 
-from heteroselect.comparison.report import figures
-from heteroselect.comparison.report.figures import accuracy, names, race, score_parts, selections, write
+from heteroselect.comparison.report import pictures
 from heteroselect.comparison.report.load import compare
+from heteroselect.comparison.report.pictures import (
+    accuracy,
+    embedded,
+    names,
+    race,
+    score_parts,
+    selections,
+    target_bars,
+    uniform_curves,
+    write,
+)
 from heteroselect.errors import HeteroSelectError
+from run_folders import NOTE
 
 pytestmark = pytest.mark.slow  # pictures
 
@@ -48,7 +59,7 @@ def test_each_part_of_the_score_has_a_scale_of_its_own(make_run):
 
 @pytest.mark.parametrize("draw", [accuracy, selections, score_parts])
 def test_many_methods_with_long_names_leave_room_for_the_panels(make_run, tmp_path, draw):
-    with rc_context(figures._STYLE):
+    with rc_context(pictures._STYLE):
         few = draw(compare([make_run("few")]))
         for place in range(12):
             make_run(f"run{place}", method=f"method {place:02} with a name of some length, as rows of a study have")
@@ -73,3 +84,61 @@ def test_a_place_that_cannot_be_written(make_run, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(HeteroSelectError, match="cannot be written"):
         write(compare([make_run("a")]), tmp_path / "file", "m")
+
+
+def bars(comparison, axis):
+    labels = [group.label for group in comparison.groups] + [f"the paper: {row.source}" for row in comparison.paper]
+    return dict(zip(labels, target_bars(comparison, axis), strict=True))
+
+
+def test_bars_are_medians_with_the_range_of_the_seeds_and_the_paper_below(make_run, tmp_path):
+    make_run("a1", seed=1)
+    make_run("a2", seed=2)
+    make_run("b", method="slow", accuracies=(0.1, 0.2))
+    make_run("c1", method="lucky", seed=1)
+    make_run("c2", method="lucky", seed=2, accuracies=(0.1, 0.2))
+    for seed in (1, 2, 3):
+        make_run(f"d{seed}", method="often", seed=seed, accuracies=(0.1, 0.2) if seed == 1 else (0.1, 0.9))
+    found = compare([tmp_path])
+    assert bars(found, "seconds") == {
+        "ours": (31.5, 31.0, 32.0, ""),
+        "slow": (0.0, 0.0, 0.0, "not reached"),
+        "lucky": (0.0, 0.0, 0.0, "1 of 2 arrived"),  # the median seed did not
+        "often": (23.0, 22.0, 23.0, "2 of 3 arrived"),
+        "the paper: Table I": (42.0, 42.0, 42.0, ""),
+    }
+    assert bars(found, "megabytes")["ours"] == (3.0, 3.0, 3.0, "")
+    assert bars(found, "megabytes")["the paper: Table I"][0] == 6.1
+    assert bars(found, "wire_megabytes")["ours"] == (6.0, 6.0, 6.0, "")
+    assert bars(found, "wire_megabytes")["the paper: Table I"][-1] == "not given"
+
+
+def test_values_that_are_not_float32_have_no_count_of_values(make_run):
+    found = compare([make_run("a", summary={"sends_float32": False})])
+    assert bars(found, "megabytes")["ours"] == (0.0, 0.0, 0.0, "— not float32")
+    assert bars(found, "wire_megabytes")["ours"][0] == 6.0
+
+
+def test_a_paper_that_names_no_round_never_reached_it(make_run):
+    found = compare([make_run("a", settings={"paper": [{"source": "Table I", "peak_accuracy": 0.5}]})])
+    assert bars(found, "seconds")["the paper: Table I"] == (0.0, 0.0, 0.0, "not reached")
+
+
+def test_one_binomial_for_runs_of_the_same_size(make_run, tmp_path):
+    make_run("a")
+    make_run("b", method="other")
+    make_run("c", method="short", accuracies=(0.5, 0.6))
+    (long, four), (short, two) = uniform_curves(compare([tmp_path]))
+    assert long == "even chances: Binomial(4, 0.4)"
+    assert four == pytest.approx([0.1296, 0.3456, 0.3456, 0.1536, 0.0256])
+    assert short == "even chances: Binomial(2, 0.4)"
+    assert two == pytest.approx([0.36, 0.48, 0.16])
+
+
+def test_the_world_is_drawn_of_runs_that_noted_it(make_run):
+    folders = [make_run("new", each={"world": NOTE}), make_run("old", method="theirs")]
+    world = {"seconds_spent", "waited_for", "speeds", "available"}
+    assert world <= set(embedded(compare(folders), "m"))
+    assert not world & set(embedded(compare([folders[1]]), "m"))
+    always = embedded(compare([make_run("all", each={"world": NOTE | {"there": None}})]), "m")
+    assert world - set(always) == {"available"}
