@@ -8,6 +8,7 @@ The command line does the same: `heteroselect run mnist --seed 42`.
 """
 
 from importlib import import_module
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 from heteroselect.errors import (
@@ -18,6 +19,7 @@ from heteroselect.errors import (
     MissingExtra,
     OwnCodeError,
     SettingError,
+    in_python,
 )
 from heteroselect.version import __version__
 
@@ -80,7 +82,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home, _, inside = _HOMES[name].partition(":")
-    return getattr(import_module(f"{__name__}.{home}"), inside)
+    found = getattr(import_module(f"{__name__}.{home}"), inside)
+    # errors name options of the command line, which are arguments here
+    globals()[name] = found = in_python(found) if isfunction(found) else found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import MissingExtra
 
 MODULES = {
     "report": {"matplotlib": "Matplotlib"},
@@ -16,9 +16,7 @@ def require(extra: str, wanted: str) -> None:
     """Refuse `wanted`, a command or a setting, where something of the extra is not installed. Nothing is imported."""
     for module, title in MODULES[extra].items():
         if find_spec(module) is None:
-            raise HeteroSelectError(
-                f"{wanted}: {title} is not installed; `pip install 'heteroselect[{extra}]'` brings it."
-            )
+            raise MissingExtra(f"{wanted}: {title} is not installed; `pip install 'heteroselect[{extra}]'` brings it.")
 
 
 def installed_files(module: str) -> Path | None:

@@ -69,7 +69,7 @@ def opened(path: Path, most: int | None = None) -> Iterator[BinaryIO]:
         if not stat.S_ISREG(about.st_mode):
             raise ValueError("it is no file")
         if most is not None and about.st_size > most:
-            raise TooLargeError(f"it has {about.st_size:,} bytes, and {most:,} are allowed")
+            raise TooLargeError(f"it has {about.st_size:,} bytes, and {most:,} are read at most")
         yield file
 
 
@@ -87,7 +87,7 @@ class _Bounded(io.RawIOBase):
         found = self.file.read(len(buffer))
         self.read_so_far += len(found)
         if self.read_so_far > self.most:
-            raise TooLargeError(f"it has more than {self.most:,} bytes of text, which is what is allowed")
+            raise TooLargeError(f"it has more than {self.most:,} bytes of text, which is the most that is read")
         buffer[: len(found)] = found
         return len(found)
 

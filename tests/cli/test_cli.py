@@ -132,7 +132,7 @@ def test_replay_says_agrees_or_deviates(call, shared, here):
         (("run", "--set", "data.dirichlet_alpha=0.1"), "no effect while data.partition is dominant"),
         (("run", "--set", "model.dropout=0.1"), "no effect while model.name is logistic"),
         (("run", "--set", "method.error_feedback.minimum=0.99"), "method.error_feedback.minimum"),
-        (("run", "--out", "."), "allowed is a new or an empty folder"),
+        (("run", "--out", "."), "name a new or an empty folder"),
         (("run", "--set", "method.allocate.average=2"), "method.allocate.average"),
         (("run", "--rounds", "0"), "rounds"),
         (("run", "--threads", "0"), "--threads"),
@@ -206,7 +206,7 @@ def test_tables_that_are_too_large_to_be_read_are_not_overwritten(call, here, mo
     assert (code, out) == (2, "")
     assert err == (
         f"heteroselect: --out: out/{name}.json is too large to see what would be lost if it were written again (it has "
-        "6,000 bytes, and 5,000 are allowed); allowed is a new folder.\n"
+        "6,000 bytes, and 5,000 are read at most); allowed is a new folder.\n"
     )
     assert {path: path.read_bytes() for path in (here / "out").iterdir()} == before
 
@@ -283,7 +283,7 @@ def test_resume_gives_a_run_more_rounds_and_says_what_that_does(call, here, quic
         heteroselect.run("mnist", settings=settings, out="run", watch=stop)
     code, _, err = call("resume", "run", "--rounds", 3)
     assert code == 2
-    assert "--rounds: allowed are more than the 4" in err
+    assert "has 4; give it more than that" in err
     code, out, err = call("resume", "run", "--rounds", 6, "--json")
     assert code == 0
     assert "from round 3 on the run goes by 6 rounds instead of 4, which changes the schedules of" in err

@@ -107,7 +107,7 @@ def test_batch_norm_statistics_would_go_as_they_are():
     from torch import nn
 
     model = lambda: nn.Sequential(nn.Flatten(), nn.Linear(784, 10), nn.BatchNorm1d(10))  # noqa: E731
-    with pytest.raises(HeteroSelectError, match="without batch normalisation"):
+    with pytest.raises(HeteroSelectError, match="statistics of batch normalisation"):
         heteroselect.run("mnist", method="fedavg", settings=SMALL, model=model)
 
 

@@ -16,7 +16,7 @@ from heteroselect.cli import app
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.plan import Plan
 from heteroselect.flower.processes import Flower
-from heteroselect.runs.place import refuse_links
+from heteroselect.runs.guard import refuse_links
 from heteroselect.settings.config import load, to_toml
 
 NAMES = ("heteroselect/__init__.py", "heteroselect/flower/__init__.py", "json.py", "numpy.py", "flwr.py")
@@ -102,7 +102,7 @@ def test_a_link_where_flower_works_is_refused(
     with pytest.raises(HeteroSelectError) as refused:
         app(["flower", "resume", str(out)], standalone_mode=False)
     assert [(path.name, path.read_text()) for path in target.iterdir()] == [(file, "mine")]
-    assert str(refused.value) == f"resume: {out}/flower/{name} is a link; allowed are files of the run."
+    assert str(refused.value) == f"resume: {out}/flower/{name} is a link; put the file itself in its place."
 
 
 def test_links_in_a_folder_that_may_not_be_listed_are_not_missed(

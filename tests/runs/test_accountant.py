@@ -75,9 +75,9 @@ def test_of_a_run_the_rounds_count_that_were_played_and_the_noise_that_arrived()
 
 def test_what_promises_nothing_is_refused():
     loaded = load("mnist", method="fedavg")
-    with pytest.raises(HeteroSelectError, match=r"none promises nothing; allowed here is gaussian"):
+    with pytest.raises(HeteroSelectError, match=r"none promises nothing; choose gaussian"):
         promise(loaded.method, loaded.config, delta=1e-5)
-    with pytest.raises(HeteroSelectError, match=r"--delta: allowed is a number > 0 and < 1"):
+    with pytest.raises(HeteroSelectError, match=r"--delta: give a number > 0 and < 1"):
         epsilon(1.0, 10, 5, 1, 0.0)
 
 

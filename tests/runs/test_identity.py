@@ -34,7 +34,7 @@ import numpy as np
 
 class First:
     def select(self, scores, context):
-        return here.cohort(np.arange(here.size))
+        return context.cohort(np.arange(context.size))
 
 
 class Plain:
@@ -44,7 +44,7 @@ class Plain:
 
 class Last:
     def select(self, scores, context):
-        return here.cohort(np.arange(len(context.ids))[-here.size :])
+        return context.cohort(np.arange(len(context.ids))[-context.size :])
 """
 
 

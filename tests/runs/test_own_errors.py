@@ -37,11 +37,11 @@ def play(**own: Any) -> heteroselect.Result:
 @pytest.mark.parametrize(
     ("own", "sentence"),
     [
-        ({"data": (X, Y + 1)}, r"data: class numbers in y are 1 to 10; allowed are 0 to 9, one for each of the 10"),
-        ({"model": lambda: nn.Linear(4, 3)}, r"model: it gives 3 outputs per example; allowed are 10 or more"),
+        ({"data": (X, Y + 1)}, r"data: class numbers in y are 1 to 10; number them 0 to 9, one for each of the 10"),
+        ({"model": lambda: nn.Linear(4, 3)}, r"model: it gives 3 outputs per example; make it 10 or more"),
         ({"model": lambda: nn.Linear(4, 3), "loss": nn.CrossEntropyLoss()}, r"model: it gives 3 outputs"),
         ({"model": lambda: nn.Sequential(nn.Linear(4, 1), nn.Flatten(0))}, r"model: it gives shape \(\) of outputs"),
-        ({"model": Pair}, r"model: it gives a tuple; allowed is one tensor"),
+        ({"model": Pair}, r"model: it gives a tuple; make it give one tensor"),
         ({"loss": nn.CrossEntropyLoss(reduction="none")}, r"loss: it gives 2 numbers for two examples"),
         ({"loss": lambda outputs, y: 1.0}, r"loss: it gives a float for two examples"),
     ],
@@ -113,12 +113,12 @@ def test_a_compressor_may_send_nothing() -> None:
 
 
 def test_errors_in_python_name_arguments_and_not_options(tmp_path: Any) -> None:
-    with pytest.raises(HeteroSelectError, match=r"^threads: allowed is 1 or more, not 0\.$"):
+    with pytest.raises(HeteroSelectError, match=r"^threads: choose 1 or more, not 0\.$"):
         heteroselect.run("mnist", threads=0)
-    with pytest.raises(HeteroSelectError, match=r"^seeds: allowed are one or more whole numbers"):
+    with pytest.raises(HeteroSelectError, match=r"^seeds: give one or more whole numbers"):
         heteroselect.compare("mnist", ["fedavg"], seeds=[])
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(HeteroSelectError, match=r"^out: .* holds mine\.txt; allowed is a new or an empty folder"):
+    with pytest.raises(HeteroSelectError, match=r"^out: .* holds mine\.txt; name a new or an empty folder"):
         heteroselect.run("mnist", out=tmp_path)
 
 

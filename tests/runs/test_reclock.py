@@ -57,7 +57,7 @@ def test_parts_that_go_by_the_clock_are_named():
 def test_what_cannot_be_reclocked_is_said(runs, tmp_path):
     with pytest.raises(HeteroSelectError, match="no folder of a run that has ended"):
         reclock(tmp_path, "paper")
-    with pytest.raises(HeteroSelectError, match="--charge: allowed are paper, uplink, everything"):
+    with pytest.raises(HeteroSelectError, match="--charge: choose one of paper, uplink, everything"):
         reclock(runs / "paper", "nothing")
 
 

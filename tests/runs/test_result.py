@@ -10,7 +10,6 @@ import json
 import re
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -64,11 +63,6 @@ def test_a_run_that_is_read_is_the_run(result, tmp_path):
     (folder / "summary.json").unlink()
     with pytest.raises(HeteroSelectError, match=r"has not ended; heteroselect\.resume goes on"):
         heteroselect.read(folder)
-
-
-def test_a_run_of_the_first_version_is_refused_in_a_sentence():
-    with pytest.raises(HeteroSelectError, match=r"is of version 0\.1\.0; allowed are later ones"):
-        heteroselect.read(Path(__file__).parents[1] / "old_run")
 
 
 def test_a_frame_has_a_line_per_round(result):

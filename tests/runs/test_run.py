@@ -397,7 +397,7 @@ def test_stress_puts_the_highest_loss_on_the_slowest_link():
     ("arguments", "sentence"),
     [
         ({"settings": {"selected": 13}}, "selected must be at most clients"),
-        ({"data": [blobs(9), blobs(9)], "test": blobs(9)}, "selected: allowed is at most the number of clients"),
+        ({"data": [blobs(9), blobs(9)], "test": blobs(9)}, "selected: choose at most the number of clients"),
         ({"data": [blobs(9)] * 5}, "needs a test set"),
         ({"data": 3}, "data: allowed are"),
         ({"threads": 0}, "threads: "),

@@ -20,7 +20,7 @@ from heteroselect.comparison import cross_table, table_files
 from heteroselect.comparison.report import curves
 from heteroselect.comparison.report.load import compare
 from heteroselect.runs.folder import RunFolder, read_rounds, whole_rounds
-from heteroselect.runs.place import locked
+from heteroselect.runs.guard import locked
 from run_folders import POINTS, PowerError, stop, write_points
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
@@ -97,7 +97,7 @@ def test_a_finished_run_with_a_link_is_not_tidied_up(here: Path, precious: Path)
 def test_only_what_was_written_is_removed(here: Path) -> None:
     settings = {"simulate.store": "disk", "method.error_feedback.kind": "error", "method.compress.kind": "topk"}
     out = broken_off(here / "run", **settings)
-    assert list((out / "store").glob("*-memory.residual.npy"))
+    assert list((out / "store").glob("*-error_feedback.residual.npy"))
     mine = ["checkpoint/.thesis.partial", "checkpoint/notes.txt", "store/2-thesis.npy", "store/thesis-final.npy"]
     mine.append("store/uploads/2024-notes.npy")
     for name in mine:
@@ -191,7 +191,7 @@ def test_a_log_that_does_not_fit_into_memory_is_refused_before_it_is_read(here: 
     monkeypatch.setattr(files, "memory", lambda: 10**6)
     with (out / "rounds.jsonl").open("ab") as log:
         log.truncate(70_000)  # without taking room on the disk
-    with pytest.raises(HeteroSelectError, match=r"too long .* has 70,000 bytes, and 62,500 are allowed"):
+    with pytest.raises(HeteroSelectError, match=r"too long .* has 70,000 bytes, and 62,500 are read"):
         compare([out])
 
 
@@ -203,7 +203,7 @@ def test_a_log_that_is_far_too_long_for_its_run_is_refused_before_it_is_read(her
         log.truncate(100_000_000)
     tracemalloc.start()
     for read in (lambda: read_rounds(out), lambda: heteroselect.resume(out), lambda: whole_rounds(out)):
-        with pytest.raises(HeteroSelectError, match=r"too long .* has 100,000,000 bytes, and 428,000 are allowed"):
+        with pytest.raises(HeteroSelectError, match=r"too long .* has 100,000,000 bytes, and 428,000 are read"):
             read()
     assert tracemalloc.get_traced_memory()[1] < 20_000_000
     tracemalloc.stop()
@@ -219,7 +219,7 @@ def test_no_settings_allow_a_log_that_takes_hours_to_read(here: Path, monkeypatc
     with (out / "rounds.jsonl").open("wb") as log:
         log.truncate(2_000_000_001)  # without taking room on the disk
     for read in (lambda: read_rounds(out), lambda: whole_rounds(out)):
-        with pytest.raises(HeteroSelectError, match=r"has 2,000,000,001 bytes, and 2,000,000,000 are allowed"):
+        with pytest.raises(HeteroSelectError, match=r"has 2,000,000,001 bytes, and 2,000,000,000 are read"):
             read()
 
 

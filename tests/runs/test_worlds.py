@@ -228,9 +228,7 @@ def test_a_short_table_is_refused():
     ):
         run(world=WORLDS["table"] | {"clients": 9})
     Path("devices.csv").write_text("gflops\n" + "1\n" * 8)
-    with pytest.raises(
-        HeteroSelectError, match=r"world.links=table is allowed with a table that has up_mbps or up_kbps"
-    ):
+    with pytest.raises(HeteroSelectError, match=r"world.links=table needs a table that has up_mbps or up_kbps"):
         run(world=WORLDS["table"])
 
 
@@ -282,7 +280,7 @@ def test_labels_are_the_most_frequent_class():
 def test_labels_that_tell_no_clients_apart_are_refused(targets, excess):
     clients = [Examples(torch.zeros(len(y), 2), torch.tensor(y)) for y in targets]
     federation = Federation("", clients, clients[0], classes=3, pixels=None)
-    with pytest.raises(HeteroSelectError, match=rf"world.coupling: labels are allowed .*; here it is {excess} times"):
+    with pytest.raises(HeteroSelectError, match=rf"world.coupling: labels need .*; here it is {excess} times"):
         most_frequent(federation)
     skewed = [Examples(torch.zeros(2, 2), torch.tensor([k, k])) for k in range(3)]
     assert most_frequent(replace(federation, clients=skewed)).tolist() == [0, 1, 2]

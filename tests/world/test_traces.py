@@ -202,7 +202,7 @@ def test_a_file_that_is_far_too_long_is_refused_before_it_is_read(tmp_path):
     with (tmp_path / "huge.csv").open("wb") as file:
         file.truncate(10**12)  # without taking room on the disk
     for reading in (read_link_trace, lambda path: digests_of(WorldSettings(links="trace", trace=str(path)))):
-        with pytest.raises(HeteroSelectError, match="it has 1,000,000,000,000 bytes, and 64,000,000 are allowed"):
+        with pytest.raises(HeteroSelectError, match="it has 1,000,000,000,000 bytes, and 64,000,000 are read"):
             reading(tmp_path / "huge.csv")
 
 

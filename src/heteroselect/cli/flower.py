@@ -13,9 +13,8 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import require_flower
 from heteroselect.flower.plan import Plan, new_token, refuse_steps
 from heteroselect.runs.display.progress import note
-from heteroselect.runs.fingerprint import FILES
 from heteroselect.runs.folder import CONFIG, WORK, RunFolder, as_user_error, finished, numbered
-from heteroselect.runs.place import made, refuse_links
+from heteroselect.runs.guard import FILES, made, refuse_links
 from heteroselect.settings import Config
 from heteroselect.settings.config import flatten, load, parse_changes, to_toml
 from heteroselect.settings.own import is_path
@@ -87,7 +86,7 @@ def resume(
     named here and from no others, and they must be those of the run."""
     from heteroselect.runs.api import refuse_another_method, refuse_other_versions
     from heteroselect.runs.ended import read_settings
-    from heteroselect.runs.named import refuse_changes, refuse_unnamed_download
+    from heteroselect.runs.guard import refuse_changes, refuse_unnamed_download
 
     require_flower()
     changes = options.changes_of(set_)

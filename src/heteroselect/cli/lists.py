@@ -9,7 +9,7 @@ from rich.table import Table
 
 from heteroselect.cli.terminal import out
 from heteroselect.comparison.report import tables
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import SettingError
 
 if TYPE_CHECKING:
     from heteroselect.comparison.report.tables import Kind
@@ -34,7 +34,7 @@ def settings(
     if not general and not kinds:
         groups = dict.fromkeys(one.key.rpartition(".")[0] for one in general_settings())
         names = [name for name in groups if name] + [f"method.{role}" for role in tables.ROLES]
-        raise HeteroSelectError(f"settings: none starts with {prefix!r}; the groups are {', '.join(names)}.")
+        raise SettingError(f"settings: none starts with {prefix!r}; the groups are {', '.join(names)}.")
     if markdown:
         found = [tables.settings_page(general) if general else "", tables.kinds_page(kinds)]
     else:

@@ -42,7 +42,7 @@ Log = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LOGGER",
-        help="Also log the rounds' numbers, offline: tensorboard, mlflow or wandb; may be given again.",
+        help="Also log the rounds' numbers, offline: tensorboard, mlflow, wandb or FILE.py:NAME; may be given again.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print summary.json and nothing else.")]

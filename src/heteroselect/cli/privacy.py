@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heteroselect.cli import options
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError
 
 if TYPE_CHECKING:
     from heteroselect.runs.accountant import Promise
@@ -52,21 +52,19 @@ def rounds_of(folder: Path, method: str | None, rounds: int | None, set_: list[s
     from heteroselect.settings.config import read_config
 
     if not (folder / CONFIG).is_file():
-        raise HeteroSelectError(f"privacy: {folder} is no run folder; it needs {CONFIG}.")
+        raise FolderError(f"privacy: {folder} is no run folder; it needs {CONFIG}.")
     chosen = [one for one in set_ or [] if not own.is_path(one.partition("=")[2])]
     if chosen or rounds is not None or (method is not None and not own.is_path(method)):
-        raise HeteroSelectError(f"privacy: the run in {folder} is over; allowed are settings with its {CONFIG} only.")
+        raise FolderError(f"privacy: the run in {folder} is over; change settings of its {CONFIG} instead.")
     if not finished(folder):
-        raise HeteroSelectError(
-            f"privacy: the run in {folder} has not ended; allowed is one that has, or its {CONFIG}."
-        )
+        raise FolderError(f"privacy: the run in {folder} has not ended; name one that has, or its {CONFIG}.")
     try:
         refuse_edited(folder, Fingerprint.read(folder), read_config(folder / CONFIG))
         played = read_rounds(folder)
         if not played or not all(line["weights"] for line in played):
             raise ValueError("no weights")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HeteroSelectError(f"privacy: the files in {folder} are damaged ({error}).") from error
+        raise FolderError(f"privacy: the files in {folder} are damaged ({error}).") from error
     return played
 
 

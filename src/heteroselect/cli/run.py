@@ -1,14 +1,18 @@
 """heteroselect run · resume."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heteroselect.cli import options
-from heteroselect.cli.terminal import print_result, say, terminable, watching
-from heteroselect.runs.display.progress import note
-from heteroselect.runs.folder import finished, last_round, numbered
+from heteroselect.cli.terminal import print_result, say, terminable
+from heteroselect.runs.display.progress import err, note
+from heteroselect.runs.folder import finished, numbered
+
+if TYPE_CHECKING:
+    from heteroselect.runs.result import Result
 
 
 def run(
@@ -30,22 +34,26 @@ def run(
     Every role of a method can be chosen by name, as in --set method.select.kind=oort --set method.compress.kind=stc,
     and a part of your own as method.select.kind=FILE.py:NAME.
     """
-    from heteroselect.settings.config import load
+    with terminable():
+        with err.status("setting up: PyTorch"):  # it takes seconds to import
+            from heteroselect.runs.calls import run as play
 
-    loaded = load(preset, method=method, changes=options.changes_of(set_, data_dir, seed=seed, rounds=rounds))
-    for text in loaded.brought if not (quiet or as_json) else ():
-        note(text)
-    place = out_dir or (lambda name: numbered(Path("runs"), name))
-    with terminable(), watching(loaded.config.last_round, quiet=quiet) as watch:
-        watch.stage("setting up: PyTorch")  # it takes seconds to import
-        from heteroselect.runs.api import run_loaded
-        from heteroselect.runs.result import Interrupted
-
-        given: dict[str, Any] = {"threads": threads, "device": device, "log": log or ()}
-        try:
-            result = run_loaded(loaded, out=place, watch=watch, warn=say, stage=watch.stage, **given)
-        except Interrupted as stop:
-            result = stop.result
+        result = _played(
+            lambda: play(
+                preset,
+                seed=seed,
+                rounds=rounds,
+                method=method,
+                settings=options.changes_of(set_, data_dir),
+                out=out_dir or (lambda name: numbered(Path("runs"), name)),
+                threads=threads,
+                device=device,
+                progress=not quiet,
+                log=log or (),
+                notice=None if quiet or as_json else note,
+                warn=say,
+            )
+        )
     print_result(result, as_json=as_json, quiet=quiet)
 
 
@@ -62,23 +70,33 @@ def resume(
     quiet: options.Quiet = False,
 ) -> None:
     """Continue a run from its last checkpoint, to the same bits."""
-    over, changes = finished(folder), options.changes_of(set_)
-    with terminable(), watching(rounds or last_round(folder), quiet=quiet or over, folder=folder) as watch:
-        watch.stage("setting up: PyTorch")
-        from heteroselect.runs.api import resume as resume_run
-        from heteroselect.runs.result import Interrupted
+    over = finished(folder)
+    with terminable():
+        with err.status("setting up: PyTorch"):
+            from heteroselect.runs.calls import resume as go_on
 
-        given: dict[str, Any] = {
-            "method": method,
-            "settings": changes,
-            "rounds": rounds,
-            "threads": threads,
-            "log": log or (),
-        }
-        try:
-            result = resume_run(folder, watch=watch, stage=watch.stage, warn=say, **given)
-        except Interrupted as stop:
-            result = stop.result
+        result = _played(
+            lambda: go_on(
+                folder,
+                rounds=rounds,
+                method=method,
+                settings=options.changes_of(set_),
+                threads=threads,
+                progress=not (quiet or over),
+                log=log or (),
+                warn=say,
+            )
+        )
     if over and not as_json:
         note(f"the run in {folder} has finished; there is nothing to resume.")
     print_result(result, as_json=as_json, quiet=quiet)
+
+
+def _played(play: Callable[[], "Result"]) -> "Result":
+    """The result of a run, also of one that was interrupted."""
+    from heteroselect.runs.result import Interrupted
+
+    try:
+        return play()
+    except Interrupted as stop:
+        return stop.result

@@ -69,8 +69,8 @@ def _damaged(folder: Path) -> Iterator[None]:
 
 def _read(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
     """The summary, the rounds and the settings, checked."""
-    from heteroselect.runs.checked import CheckedLine, CheckedSummary
     from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
+    from heteroselect.runs.guard import CheckedLine, CheckedSummary
     from heteroselect.settings.config import read_config
 
     summary, lines, config = read_summary(folder), read_rounds(folder), read_config(folder / CONFIG)

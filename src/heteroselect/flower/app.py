@@ -22,17 +22,17 @@ from heteroselect.engines.flower.owners import Owners
 from heteroselect.engines.flower.post import GridPost
 from heteroselect.engines.flower.reply import Site, default_memory, reply
 from heteroselect.engines.simulate.pool import Pool
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, HeteroSelectError
 from heteroselect.files import longest_log, opened, parse_json, write_whole
 from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.runs.api import choose_threads
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import Fingerprint
-from heteroselect.runs.folder import RunFolder, as_user_error, whole_rounds
+from heteroselect.runs.folder import FINGERPRINT, RunFolder, as_user_error, whole_rounds
+from heteroselect.runs.guard import locked, refuse_links
 from heteroselect.runs.identity import fingerprint, refuse_another
 from heteroselect.runs.loop import Engine, evaluator, play
-from heteroselect.runs.place import locked, refuse_links
 from heteroselect.runs.progress import Progress, find_latest
 from heteroselect.world import measured_links
 
@@ -133,10 +133,12 @@ def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan, keys: Sequ
         play(experiment, folder, threads=threads, found=found, engine=engine)
 
 
-def identified(experiment: Experiment, path: Path) -> Fingerprint | None:
+def identified(experiment: Experiment, path: Path) -> Fingerprint:
     """The fingerprint of the run in the folder, which must be that of the experiment; noted before its first round."""
     now, then = fingerprint(experiment, "cpu"), Fingerprint.read(path)
-    if then is None and not whole_rounds(path) and not Checkpoints(path).rounds():
+    if then is None:
+        if whole_rounds(path) or Checkpoints(path).rounds():
+            raise FolderError(f"flower: the run in {path} has no {FINGERPRINT}; run it again in a new folder.")
         with as_user_error(path):
             now.write(path)
         return now

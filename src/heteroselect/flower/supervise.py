@@ -15,7 +15,7 @@ from heteroselect.flower.plan import ERROR, PID, Plan
 from heteroselect.flower.processes import Flower, end_orphans, tidy
 from heteroselect.runs.ended import read_ended
 from heteroselect.runs.folder import WORK, as_user_error, finished, whole_rounds
-from heteroselect.runs.place import locked, refuse_links
+from heteroselect.runs.guard import locked, refuse_links
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
 from heteroselect.settings.config import to_toml

@@ -1,5 +1,5 @@
-"""Loggers that a run can be followed with: TensorBoard, MLflow, Weights & Biases. Each takes the numbers of a round's
-line in rounds.jsonl, and nothing else, with the round as its step; each works without a network.
+"""Loggers that a run can be followed with: TensorBoard, MLflow, Weights & Biases, or one of your own. Each takes the
+numbers of a round's line in rounds.jsonl, and nothing else, with the round as its step; each works without a network.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import MissingExtra, OwnCodeError, SettingError, meant
+from heteroselect.settings.own import find, is_path
 
 Sink = Callable[[int, Mapping[str, float]], None]
 """Takes the figures of a round."""
@@ -20,19 +21,39 @@ PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow", "wandb": "wandb"}
 """The loggers, and what each needs."""
 
 
-def openers(names: str | Sequence[str]) -> dict[str, Opener]:
-    """The loggers of these names; one sentence about the first that there is not, or that is not installed."""
-    chosen = dict.fromkeys([names] if isinstance(names, str) else names)
-    for name in chosen:
-        if name not in PACKAGES:
-            raise HeteroSelectError(f"log: allowed are {', '.join(PACKAGES)}, not {name!r}.")
-        try:
-            import_module(PACKAGES[name])
-        except ImportError as error:
-            raise HeteroSelectError(
-                f"log: {name} is not installed; `pip install 'heteroselect[{name}]'` brings it."
-            ) from error
-    return {name: import_module(f"{__name__}.to_{name}").opened for name in chosen}
+Logs = str | Opener | Sequence[str | Opener]
+"""What `log` may be: a name, FILE.py:NAME, a function of one's own, or several of them."""
+
+
+def openers(logs: Logs) -> dict[str, Opener]:
+    """The loggers of these names, each by the name of its folder; one sentence about the first that there is not, or
+    that is not installed."""
+    chosen = [logs] if isinstance(logs, str) or callable(logs) else logs
+    found: dict[str, Opener] = {}
+    for one in chosen:
+        opened = _opener(one) if isinstance(one, str) else one
+        name = one if isinstance(one, str) and one in PACKAGES else str(getattr(opened, "__name__", "own"))
+        if not callable(opened) or found.get(name, opened) is not opened or not name.isidentifier():
+            raise SettingError(
+                f"log: {one!r} is no logger; give a function with a name of its own that takes the run's name and a "
+                "folder, and opens what takes a round and its figures."
+            )
+        found[name] = opened
+    return found
+
+
+def _opener(name: str) -> Opener:
+    if is_path(name):
+        return cast(Opener, find(name, "log"))
+    if name not in PACKAGES:
+        raise SettingError(
+            f"log: there is no logger {name!r}{meant(name, PACKAGES)}; name {', '.join(PACKAGES)}, or FILE.py:NAME."
+        )
+    try:
+        import_module(PACKAGES[name])
+    except ImportError as error:
+        raise MissingExtra(f"log: {name} is not installed; `pip install 'heteroselect[{name}]'` brings it.") from error
+    return cast(Opener, import_module(f"{__name__}.to_{name}").opened)
 
 
 def figures(line: Mapping[str, Any]) -> dict[str, float]:
@@ -73,7 +94,7 @@ def logging(
                 manager = opened(name, folder / kind)
                 sinks[kind] = manager.__enter__()
             except Exception as error:  # of a package that is not ours
-                raise HeteroSelectError(f"log: {kind} cannot be opened ({error}).") from error
+                raise OwnCodeError(f"log: {kind} cannot be opened ({error}).") from error
             stack.push(partial(_close, kind, manager, warn))
 
         def log(line: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from heteroselect.core.part import kind_of
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import MissingExtra, SettingError
 from heteroselect.round.method import Method
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ def promise(
     """What a method with noise promises to each of its users under these settings; of a run, by the rounds `played`."""
     noise = getattr(method.privacy, "noise", None)
     if kind_of(method.privacy) != "gaussian" or noise is None:
-        raise HeteroSelectError(
-            f"method.privacy.kind: {kind_of(method.privacy)} promises nothing; allowed here is gaussian."
-        )
+        raise SettingError(f"method.privacy.kind: {kind_of(method.privacy)} promises nothing; choose gaussian.")
     _refuse_data_dependent(config)
     users, world = config.clients, config.world
     drawn = users if kind_of(method.select) == "everybody" else min(config.selected, users)
@@ -64,14 +62,14 @@ def _refuse_data_dependent(config: "Config") -> None:
     """Neither the length of a run nor who is heard may hang on what the clients hold."""
     world = config.world
     if config.data.evaluate == "validation" and config.stop_at_target:
-        raise HeteroSelectError(
+        raise SettingError(
             "stop_at_target: with data.evaluate=validation the clients' own examples decide when the run ends, and "
-            "nothing is promised; allowed is 0."
+            "nothing is promised; set it to 0."
         )
     if world.deadline and (world.stress != "none" or world.coupling.active):
-        raise HeteroSelectError(
+        raise SettingError(
             "world.deadline: where links or speeds follow losses or labels, data decide who is late, and nothing is "
-            "promised; allowed is 0."
+            "promised; set it to 0."
         )
 
 
@@ -110,11 +108,11 @@ def epsilon(multiplier: float, users: int, drawn: int, rounds: int, delta: float
         )
         from dp_accounting.rdp import RdpAccountant
     except ImportError as error:
-        raise HeteroSelectError(
+        raise MissingExtra(
             "privacy: dp-accounting is not installed; `pip install 'heteroselect[privacy]'` brings it."
         ) from error
     if not 0 < delta < 1:
-        raise HeteroSelectError(f"--delta: allowed is a number > 0 and < 1, not {delta:g}.")
+        raise SettingError(f"--delta: give a number > 0 and < 1, not {delta:g}.")
     noise, found = GaussianDpEvent(multiplier), list[float]()
     for event in (noise, SampledWithoutReplacementDpEvent(users, drawn, noise)):
         accountant = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE)

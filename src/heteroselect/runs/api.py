@@ -2,16 +2,16 @@
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, SettingError
 from heteroselect.files import read_toml, write_whole
-from heteroselect.loggers import logging, openers
+from heteroselect.loggers import Logs, logging, openers
 from heteroselect.methods import REGISTRY
 from heteroselect.round.method import Method
 from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
@@ -29,17 +29,19 @@ from heteroselect.runs.folder import (
     read_name,
     read_version,
 )
-from heteroselect.runs.identity import fingerprint, horizon, refuse_another
-from heteroselect.runs.loop import play
-from heteroselect.runs.named import (
+from heteroselect.runs.guard import (
     CHECKPOINT_DIR,
     elsewhere,
+    locked,
+    made,
     refuse_changes,
+    refuse_links,
     refuse_unnamed_download,
     refuse_unnamed_place,
 )
+from heteroselect.runs.identity import fingerprint, horizon, refuse_another
+from heteroselect.runs.loop import play
 from heteroselect.runs.own import Own
-from heteroselect.runs.place import locked, made, refuse_links
 from heteroselect.runs.progress import STORE, Progress, find_latest
 from heteroselect.runs.result import Line, Result
 from heteroselect.runs.store import clear
@@ -61,14 +63,14 @@ def run_loaded(
     watch: Callable[[Line], None] | None = None,
     warn: Callable[[str], None] | None = None,
     stage: Callable[[str], None] | None = None,
-    log: str | Sequence[str] = (),
+    log: Logs = (),
 ) -> Result:
-    """Run settings that are checked already; `stage` is told what
-    is being set up, `watch` and the loggers of `log` are told of each round, and `warn` of a logger that fails."""
+    """Run settings that are checked already; `stage` is told what is being set up, `watch` and the loggers of `log` are
+    told of each round, and `warn` of a logger that fails."""
     refuse_measured_links(loaded.config)
     stage, loggers = stage or _ignore, openers(log)
     if loggers and out is None:
-        raise HeteroSelectError("log: a log goes with the run's folder; allowed is a run that has one (out).")
+        raise SettingError("log: a log goes with the run's folder; name one (out).")
     device = choose_device(device)
     threads = choose_threads(threads, device)
     if out is not None and not callable(out):
@@ -83,9 +85,7 @@ def run_loaded(
     # made and locked before anything is written: two runs may have been given one place
     with made(place), elsewhere(loaded.config.simulate.checkpoint_dir, mine) as other:
         if other is not None and any(other.iterdir()):
-            raise HeteroSelectError(
-                f"{CHECKPOINT_DIR}: {other} holds checkpoints of such a run; allowed is to go on with that."
-            )
+            raise FolderError(f"{CHECKPOINT_DIR}: {other} holds checkpoints of such a run; go on with that.")
         folder = RunFolder.create(place, to_toml(experiment.config), mine)
         try:
             with logging(loggers, place.name, place, warn or _warn) as logged:
@@ -109,53 +109,67 @@ def resume(
     watch: Callable[[Line], None] | None = None,
     warn: Callable[[str], None] | None = None,
     stage: Callable[[str], None] | None = None,
-    log: str | Sequence[str] = (),
+    log: Logs = (),
 ) -> Result:
     """Go on with a run (see `calls.resume`); `stage` is told what is being set up."""
-    path, stage, loggers = Path(folder), stage or _ignore, openers(log)
-    if not (path / CONFIG).is_file():
-        raise HeteroSelectError(f"resume: {path} is no run folder; it needs {CONFIG}.")
-    refuse_other_versions(path)
-    refuse_changes(settings or {})
-    refuse_without_own(path, method)
-    more = {} if rounds is None else {"rounds": rounds}
-    loaded = load(path / CONFIG, method=method, changes={**(settings or {}), **more}, any_target=True)
-    if loaded.method.name != read_name(path):
-        raise HeteroSelectError(f"resume: the run in {path} is of the method {read_name(path)!r}; allowed is that one.")
-    refuse_another_method(path, loaded.config.method)
-    then = Fingerprint.read(path)
-    if rounds is not None:
-        then = _with_rounds(path, then, rounds)
-    refuse_edited(path, then, loaded.config.model_dump())
+    path, stage, loggers, warn = Path(folder), stage or _ignore, openers(log), warn or _warn
+    loaded, then = _as_begun(path, method, settings or {}, rounds)
     if finished(path):
         named = loaded.config.simulate.checkpoint_dir if CHECKPOINT_DIR in flatten(settings or {}) else ""
         with elsewhere(named, then) as other:
             ended = _read(path, loaded.config, other)
-        with logging(loggers, path.name, path, warn or _warn, ended.rounds):
+        with logging(loggers, path.name, path, warn, ended.rounds):
             return ended
-    if (path / FLOWER).exists():  # its clients' memories are not in its checkpoints
-        raise HeteroSelectError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     refuse_unnamed_place(path, loaded.config, settings or {})
     if own is None or own.data is None:
         refuse_unnamed_download(path, loaded.config, settings or {})
-    device = choose_device(device or (then.versions.get("device") if then else None))
+    device = choose_device(device or then.versions.get("device"))
     threads = choose_threads(threads, device)
     stage("setting up: data and model")
-    experiment = prepare(loaded, own, device=device, identify=then is not None)
-    if then is not None:
-        refuse_another(path, then, fingerprint(experiment, device), warn or _warn)
+    experiment = prepare(loaded, own, device=device, identify=True)
+    refuse_another(path, then, fingerprint(experiment, device), warn)
     with locked(path), elsewhere(loaded.config.simulate.checkpoint_dir, then) as other:
         refuse_links(path)
         if finished(path):  # by another process, while this one made itself ready
             return _read(path, loaded.config, other)
-        found = find_latest(experiment, path, warn or _warn, then, other)
-        if then is not None and rounds is not None:
-            then = _extend(path, then, len(found[0].lines), experiment, warn or _warn)
+        found = find_latest(experiment, path, warn, then, other)
+        if rounds is not None:
+            then = _extend(path, then, len(found[0].lines), experiment, warn)
         opened = RunFolder.reopen(path, len(found[0].lines), then)
         stage(f"round {len(found[0].lines) + 1}/{loaded.config.last_round}")
-        with logging(loggers, path.name, path, warn or _warn, found[0].lines) as logged:
+        with logging(loggers, path.name, path, warn, found[0].lines) as logged:
             told = both(logged, watch)
             return play(experiment, opened, threads=threads, device=device, watch=told, found=found)
+
+
+def _as_begun(
+    path: Path, method: str | Method | None, settings: Mapping[str, Any], rounds: int | None
+) -> tuple[Loaded, Fingerprint]:
+    """The settings that the run in a folder was begun with, and its fingerprint; refused where they are not to be had,
+    or where another method or other settings are named."""
+    if not (path / CONFIG).is_file():
+        raise FolderError(f"resume: {path} is no run folder; it needs {CONFIG}.")
+    refuse_other_versions(path)
+    refuse_changes(settings)
+    name = read_name(path)
+    if method is None and name not in REGISTRY and "source" not in read_toml(path / CONFIG)["method"]:
+        raise SettingError(
+            f"method: the run in {path} is of {name!r}, a method made in Python; hand it over again: "
+            "heteroselect.resume(folder, method=…)."
+        )
+    more = {} if rounds is None else {"rounds": rounds}
+    loaded = load(path / CONFIG, method=method, changes={**settings, **more}, any_target=True)
+    if loaded.method.name != name:
+        raise SettingError(f"resume: the run in {path} is of the method {name!r}; name that one.")
+    refuse_another_method(path, loaded.config.method)
+    if (path / FLOWER).exists() and not finished(path):  # its clients' memories are not in its checkpoints
+        raise FolderError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
+    then = Fingerprint.read(path)
+    if then is None:
+        raise FolderError(f"resume: the run in {path} has no {FINGERPRINT}; run it again in a new folder.")
+    then = then if rounds is None else _with_rounds(path, then, rounds)
+    refuse_edited(path, then, loaded.config.model_dump())
+    return loaded, then
 
 
 def both(first: Callable[[Line], None], watch: Callable[[Line], None] | None) -> Callable[[Line], None]:
@@ -169,15 +183,13 @@ def both(first: Callable[[Line], None], watch: Callable[[Line], None] | None) ->
     return tell
 
 
-def _with_rounds(path: Path, then: Fingerprint | None, rounds: int) -> Fingerprint:
+def _with_rounds(path: Path, then: Fingerprint, rounds: int) -> Fingerprint:
     """The fingerprint of a run that is to go on for more rounds than it was begun with."""
     if finished(path):
-        raise HeteroSelectError(f"--rounds: the run in {path} has finished, and what it would go on from is not kept.")
-    if then is None:
-        raise HeteroSelectError(f"--rounds: the run in {path} has no {FINGERPRINT}; allowed is to go on as it is.")
-    if rounds <= then.settings["rounds"]:
-        raise HeteroSelectError(f"--rounds: allowed are more than the {then.settings['rounds']} of the run in {path}.")
-    change = {"after": -1, "from": then.settings["rounds"], "to": rounds}
+        raise FolderError(f"--rounds: the run in {path} has finished, and what it would go on from is not kept.")
+    if rounds <= (before := then.settings["rounds"]):
+        raise SettingError(f"--rounds: the run in {path} has {before}; give it more than that.")
+    change = {"after": -1, "from": before, "to": rounds}
     return replace(then, settings={**then.settings, "rounds": rounds}, extended=(*then.extended, change))
 
 
@@ -220,35 +232,23 @@ def refuse_another_method(path: Path, table: Mapping[str, Any]) -> None:
             names = [str(one["kind"]).rpartition(":")[2] for one in (written, now)]
             written, now = ({**one, "kind": name} for one, name in zip((written, now), names, strict=True))
         if written != now and role != "name":
-            raise HeteroSelectError(f"method.{role}: the run in {path} was begun with another; allowed is that one.")
-
-
-def refuse_without_own(path: Path, method: str | Method | None) -> None:
-    """A method that was made in Python is in no file, and has to be handed over again."""
-    name = read_name(path)
-    if method is None and name not in REGISTRY and "source" not in read_toml(path / CONFIG)["method"]:
-        raise HeteroSelectError(
-            f"method: the run in {path} is of {name!r}, a method made in Python; hand it over again: "
-            "heteroselect.resume(folder, method=…)."
-        )
+            raise SettingError(f"method.{role}: the run in {path} was begun with another; name that one.")
 
 
 def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=3)
 
 
-def _ignore(text: str) -> None:
-    """Nobody wants to know."""
+def _ignore(_: str) -> None:
+    """Do nothing (the default of `stage`)."""
 
 
 def refuse_other_versions(path: Path) -> None:
     """A run goes on only with the format it began with."""
-    written = read_version(path)
-    if written != VERSION:
-        was = "0.1.0" if written == 1 else f"format {written}"
-        raise HeteroSelectError(
-            f"resume: the run in {path} was begun with {was}; allowed is format {VERSION}, which is that of "
-            f"{__version__} (older runs can be shown and reported)."
+    if (written := read_version(path)) != VERSION:
+        raise FolderError(
+            f"resume: the run in {path} is of format {written}, and {__version__} goes on with format {VERSION}; go on "
+            "with the version that began it."
         )
 
 
@@ -258,15 +258,20 @@ def settings_of(
     method: str | Method | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Config:
-    """Every setting of a preset, a TOML file, a mapping or a Config, with a method and changes laid over it."""
+    """Return every setting of a preset, a TOML file, a mapping or a Config, with a method and changes laid over it."""
+    if isinstance(config, str | Path) and (Path(config) / CONFIG).is_file():
+        raise FolderError(
+            f"load: {config} is the folder of a run; heteroselect.read gives its result and its model, "
+            f"heteroselect.resume goes on with it, and {Path(config) / CONFIG} has its settings."
+        )
     return load(config, method=method, changes=changes).config
 
 
 def refuse_measured_links(config: Config) -> None:
     if config.world.links == "measured":
-        raise HeteroSelectError(
-            "world.links: there is nothing to measure in a simulation; allowed are drawn, table and trace, and "
-            "measured in `heteroselect flower deploy`."
+        raise SettingError(
+            "world.links: there is nothing to measure in a simulation; choose drawn, table or trace, or measure in "
+            "`heteroselect flower deploy`."
         )
 
 
@@ -278,14 +283,14 @@ def choose_threads(number: int | None, device: str = "cpu") -> int:
         affinity = getattr(os, "sched_getaffinity", None)  # not on every system
         return len(affinity(0)) if affinity else os.cpu_count() or 1
     if number < 1:
-        raise HeteroSelectError(f"--threads: allowed is 1 or more, not {number}.")
+        raise SettingError(f"--threads: choose 1 or more, not {number}.")
     return number
 
 
 def choose_device(name: str | None) -> str:
     if name not in (None, "cpu", "cuda"):
-        raise HeteroSelectError(f"--device: allowed are cpu and cuda, not {name!r}.")
+        raise SettingError(f"--device: choose cpu or cuda, not {name!r}.")
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
-        raise HeteroSelectError("--device: cuda is not available on this machine; allowed is cpu.")
+        raise SettingError("--device: cuda is not available on this machine; choose cpu.")
     return name or ("cuda" if available else "cpu")

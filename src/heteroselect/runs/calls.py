@@ -1,6 +1,6 @@
 """What people call in Python for a single run: `run` it, `resume` it, `read` it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,8 @@ from torch import nn
 
 from heteroselect.core.evaluate import Function, Metric
 from heteroselect.core.flat import Loss
-from heteroselect.errors import HeteroSelectError, in_python
+from heteroselect.errors import FolderError
+from heteroselect.loggers import Logs
 from heteroselect.round.method import Method
 from heteroselect.runs import api
 from heteroselect.runs.display.progress import watching, where
@@ -21,7 +22,6 @@ from heteroselect.settings.config import load
 from heteroselect.world import World
 
 
-@in_python
 def run(
     config: str | Path | Mapping[str, Any] | Config = "mnist",
     *,
@@ -39,9 +39,10 @@ def run(
     threads: int | None = None,
     device: str | None = None,
     progress: bool | None = None,
-    log: str | Sequence[str] = (),
+    log: Logs = (),
     watch: Callable[[Line], None] | None = None,
     notice: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Result:
     """Run an experiment, and return what came of it.
 
@@ -63,9 +64,10 @@ def run(
     What is kept and shown:
         out         a new folder for the run, which `resume` and `read` take; or a function from its name to the place
         progress    whether to show it; by default in a notebook and on a terminal, unless there is a `watch`
-        log         "tensorboard", "mlflow" or "wandb", or several of them; needs `out`
+        log         "tensorboard", "mlflow", "wandb", "FILE.py:NAME" or your own function, or several; needs `out`
         watch       is called with each round's line of rounds.jsonl
         notice      is told what a chosen kind brought with it
+        warn        is told of what goes wrong without an end of the run, such as a logger that fails
 
     Where it runs:
         threads     clients that train at once; the result does not depend on it
@@ -94,11 +96,10 @@ def run(
     with watching(loaded.config.last_round, place, measure=measure) as shown:
         told = api.both(shown, watch)
         return api.run_loaded(
-            loaded, own, out=out, threads=threads, device=device, watch=told, stage=shown.stage, log=log
+            loaded, own, out=out, threads=threads, device=device, watch=told, warn=warn, stage=shown.stage, log=log
         )
 
 
-@in_python
 def resume(
     folder: str | Path,
     *,
@@ -114,7 +115,7 @@ def resume(
     threads: int | None = None,
     device: str | None = None,
     progress: bool | None = None,
-    log: str | Sequence[str] = (),
+    log: Logs = (),
     watch: Callable[[Line], None] | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Result:
@@ -151,7 +152,6 @@ def resume(
         )
 
 
-@in_python
 def read(folder: str | Path) -> Result:
     """A run that has ended, from its folder; nothing is run and nothing is changed.
 
@@ -165,7 +165,7 @@ def read(folder: str | Path) -> Result:
     """
     path = Path(folder)
     if not (path / CONFIG).is_file():
-        raise HeteroSelectError(f"read: {path} is no run folder; it needs {CONFIG}.")
+        raise FolderError(f"read: {path} is no run folder; it needs {CONFIG}.")
     if not (path / SUMMARY).is_file():
-        raise HeteroSelectError(f"read: the run in {path} has not ended; heteroselect.resume goes on with it.")
+        raise FolderError(f"read: the run in {path} has not ended; heteroselect.resume goes on with it.")
     return read_ended(path, read_settings(path, "read"), "read")

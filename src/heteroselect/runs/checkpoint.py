@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError
 from heteroselect.files import longest_log, memory, opened, parse_json, write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 2, 2
@@ -65,7 +65,7 @@ class Checkpoints:
         """Write what has changed, then the manifest, then remove what no checkpoint needs any more."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.folder.is_symlink():
-            raise HeteroSelectError(f"resume: {self.folder} is a link; allowed is a folder of the run itself.")
+            raise FolderError(f"resume: {self.folder} is a link; put the folder itself in its place.")
         for client in sorted(changed):
             if client in clients:
                 name = f"client-{client:06d}-{round:06d}.safetensors"
@@ -130,7 +130,7 @@ class Checkpoints:
                 raise DamagedError("its manifest is not what was written")
             content: dict[str, Any] = parse_json(text)
             if content["version"] != VERSION:
-                raise DamagedError(f"it is of version {content['version']}, and {VERSION} is allowed")
+                raise DamagedError(f"it is of version {content['version']}, and not of {VERSION}")
             if not all(re.fullmatch(_FILE, name) for name in content["files"]):
                 raise DamagedError("it names files that no checkpoint has")
         except DamagedError:

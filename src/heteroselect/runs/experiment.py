@@ -34,7 +34,7 @@ from heteroselect.data.federation import (
     set_aside,
     set_aside_each,
 )
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, OwnCodeError, SettingError
 from heteroselect.round.client import Client, Task
 from heteroselect.round.method import Method, naming
 from heteroselect.round.server import Server
@@ -80,7 +80,7 @@ class Experiment:
         if not self._mislabelled[client]:
             return examples
         if self.federation.classes is None:
-            raise HeteroSelectError("world.attack.kind: labels is allowed where targets are class numbers.")
+            raise SettingError("world.attack.kind: labels needs targets that are class numbers; choose another kind.")
         return Examples(examples.x, self.federation.classes - 1 - examples.y)
 
     def server(self) -> Server:
@@ -99,13 +99,13 @@ def prepare(loaded: Loaded, own: Own | None = None, *, device: str = "cpu", iden
         config = config.model_copy(update={"paper": ()})
     config, federation = _federation(config, streams, own, identify)
     if federation.classes is None and (own.loss is None or own.metric is None):
-        raise HeteroSelectError("loss: targets that are not class numbers need a loss and a metric of their own.")
+        raise DataError("loss: targets that are not class numbers need a loss and a metric of their own.")
     config, module = _module(config, federation, streams, own.model)
     flat = FlatModel(module, device)
     if traits_of(method.privacy).hides and flat.weights().has_statistics:
-        raise HeteroSelectError(
-            "method.privacy.kind: allowed is a model without batch normalisation, whose statistics clients would send "
-            "as they are."
+        raise SettingError(
+            "method.privacy.kind: clients would send the statistics of batch normalisation as they are; take a model "
+            "without it."
         )
     loss, by_class = own.loss or nn.functional.cross_entropy, own.loss is None or metric.function is accuracy
     task = Task(loss, *_dry_run(flat, federation, loss, method, by_class=by_class))
@@ -156,9 +156,7 @@ def _federation(config: Config, streams: Streams, own: Own, identify: bool) -> t
         source = own_source(data, test, config.data.test_fraction, streams)
         config = config.model_copy(update=mine)
     elif config.data.name == "own":
-        raise HeteroSelectError(
-            'data.name: "own" is data handed over in Python; from the command line it cannot be run again.'
-        )
+        raise SettingError('data.name: "own" is data handed over in Python; hand it over again (data=…).')
     else:
         source = source_of(config)
     federation = _dealt(config, set_aside(source, fraction, evaluate, streams), streams, named=data is None)
@@ -203,8 +201,8 @@ def source_of(config: Config) -> Source:
 
 def _checked(config: Config) -> Config:
     if config.selected > config.clients:
-        raise HeteroSelectError(
-            f"selected: allowed is at most the number of clients, which is {config.clients}, not {config.selected}."
+        raise SettingError(
+            f"selected: choose at most the number of clients, which is {config.clients}, not {config.selected}."
         )
     return config
 
@@ -213,12 +211,10 @@ def _module(
     config: Config, federation: Federation, streams: Streams, model: Callable[[], nn.Module] | nn.Module | str | None
 ) -> tuple[Config, nn.Module]:
     if model is None and config.model.name == "own":
-        raise HeteroSelectError(
-            'model.name: "own" is a model handed over in Python; from the command line it cannot be run again.'
-        )
+        raise SettingError('model.name: "own" is a model handed over in Python; hand it over again (model=…).')
     assert not isinstance(model, str)  # a known model's name is in the settings by now
     if model is not None and config.model.init != "torch":
-        raise HeteroSelectError("model.init: it has no effect on a model of your own; allowed is torch.")
+        raise SettingError("model.init: it has no effect on a model of your own; leave it at torch.")
     if model is None:
         classes = federation.classes or 1
         with seeded_construction(streams):
@@ -246,7 +242,7 @@ def _dry_run(
         model.module.train()
         outputs = model.module(x)
         if not isinstance(outputs, Tensor):
-            raise HeteroSelectError(f"model: it gives a {type(outputs).__name__}; allowed is one tensor.")
+            raise OwnCodeError(f"model: it gives a {type(outputs).__name__}; make it give one tensor.")
         if by_class:
             _refuse_few_outputs(outputs, federation)
         _refuse_many_losses(loss(outputs, y))
@@ -279,12 +275,12 @@ def _refuse_few_outputs(outputs: Tensor, federation: Federation) -> None:
     found = outputs.shape[1] if outputs.ndim == rank else f"shape {tuple(outputs.shape[1:])} of"
     lowest = min(int(part.y.min()) for part in (*federation.clients, federation.test) if len(part))
     if lowest and found == classes - lowest:
-        raise HeteroSelectError(
-            f"data: class numbers in y are {lowest} to {classes - 1}; allowed are 0 to {classes - 1 - lowest}, one for "
+        raise DataError(
+            f"data: class numbers in y are {lowest} to {classes - 1}; number them 0 to {classes - 1 - lowest}, one for "
             f"each of the {found} outputs of the model."
         )
-    raise HeteroSelectError(
-        f"model: it gives {found} outputs per example; allowed are {classes} or more in one row, for the class numbers "
+    raise OwnCodeError(
+        f"model: it gives {found} outputs per example; make it {classes} or more in one row, for the class numbers "
         f"{lowest} to {classes - 1} in y."
     )
 
@@ -292,8 +288,8 @@ def _refuse_few_outputs(outputs: Tensor, federation: Federation) -> None:
 def _refuse_many_losses(value: object) -> None:
     if not isinstance(value, Tensor) or value.numel() != 1:
         given = f"{value.numel()} numbers" if isinstance(value, Tensor) else f"a {type(value).__name__}"
-        raise HeteroSelectError(
-            f'loss: it gives {given} for two examples; allowed is a tensor of one number (reduction="mean").'
+        raise OwnCodeError(
+            f'loss: it gives {given} for two examples; make it a tensor of one number (reduction="mean").'
         )
 
 

@@ -12,22 +12,23 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, HeteroSelectError
 from heteroselect.files import read_json, write_whole
 from heteroselect.runs.folder import FINGERPRINT as FILE
 from heteroselect.runs.folder import read_summary
+from heteroselect.runs.guard import FILES, CheckedFingerprint, reason
 from heteroselect.settings.config import flatten, nested
 from heteroselect.settings.method import completed as whole
 from heteroselect.settings.own import is_path
 from heteroselect.settings.renamed import current
 from heteroselect.settings.schema import Config
 
-UNKNOWN, FORMAT = "unknown", 2
-_SHOWN, _MOST = 6, 100  # differences that a sentence names, and how often a run can be given more rounds
+UNKNOWN, FORMAT, OWN = "unknown", 2, "own "
+"""`OWN` begins the name of a digest of what a user handed over in Python. Runs of before noted these without it; their
+digests were made in another way, so that they say nothing here."""
+_SHOWN = 6  # differences that a sentence names
 NEWER = ("scipy", "zstandard", "constriction")
 """Packages whose versions not every run has noted; they move what a part decides, or the bytes of an upload."""
-FILES = ("world.table", "world.trace", "world.availability.file")
-"""Settings that say where a file lies; the digest of the file decides the run, and not its place."""
 _FOLLOWS = {
     "data": ("data.", "clients"),
     "clients": ("data.", "clients", "seed"),
@@ -55,9 +56,21 @@ class Fingerprint:
     """after which round the run was given how many rounds instead of how many"""
 
     @property
-    def known(self) -> bool:
-        """Whether there is a digest of everything; of two runs without one nobody can say that they are the same."""
-        return UNKNOWN not in (*self.parts.values(), *self.drawn.values())
+    def told(self) -> dict[str, str]:
+        """The digests of `parts` that can be compared. A part in a user's file goes by the digest of the file, which is
+        among the settings."""
+        found = {}
+        for name, digest in self.parts.items():
+            if name == "data" or name in FILES or name.startswith(OWN):
+                found[name] = digest
+            elif not {"method.source", f"{name}.source"} & self.settings.keys() or not name.startswith("method."):
+                found[OWN + name] = UNKNOWN
+        return found
+
+    @property
+    def unknown(self) -> list[str]:
+        """What there is no digest of; of two runs with such a thing nobody can say that they are the same."""
+        return [name for name, digest in self.told.items() if digest == UNKNOWN]
 
     @property
     def sha256(self) -> str:
@@ -73,35 +86,25 @@ class Fingerprint:
 
     def completed(self) -> "Fingerprint":
         """As a run of today would have it: settings that are newer than the run have their defaults."""
-        return replace(self, settings=completed(self.settings), parts=current(self.parts))
+        whole = replace(self, settings=completed(self.settings), parts=current(self.parts))
+        return replace(whole, parts=whole.told)
 
     def differences(self, now: "Fingerprint") -> list[str]:
-        """What is another in `now`, by name and with both values; what is newer than a run has its default."""
+        """What is another in `now`, by name and with both values; what is newer than a run has its default, and of
+        what is unknown nothing is said."""
         return self.completed()._differences(now.completed())
 
     def _differences(self, now: "Fingerprint") -> list[str]:
-        found = [f"{key}: {old} → {new}" for key, old, new in unequal(self.settings, now.settings)]
-        keys = [key for key, _, _ in unequal(self.settings, now.settings)]
+        keys = list(unequal(self.settings, now.settings))
+        found = [f"{key}: {old} → {new}" for key, old, new in keys]
         for name, old, new in (*unequal(self.parts, now.parts), *unequal(self.drawn, now.drawn)):
-            if not any(key.startswith(_FOLLOWS.get(name, (f"{name}.",))) for key in keys):
+            name = name.removeprefix(OWN)
+            follows = _FOLLOWS.get(name, (f"{name}.",))
+            if UNKNOWN not in (old, new) and not any(key.startswith(follows) for key, _, _ in keys):
                 found.append(f"{name}: {str(old)[:8]} → {str(new)[:8]}")
         both = self.versions.keys() & now.versions.keys()  # a version that was not noted then is no difference
         versions = [(name, old, new) for name, old, new in unequal(self.versions, now.versions) if name in both]
         return found + [f"{name}: {old} → {new}" for name, old, new in versions]
-
-    def _refuse_wrong_kinds(self) -> None:
-        """What was read may be anybody's, with a checksum that is right."""
-        named = self.parts, self.drawn, self.versions
-        if not all(isinstance(one, dict) for one in (self.settings, *named, *self.extended)):
-            raise ValueError("it has no names")
-        if not all(isinstance(value, str) for one in named for value in one.values()):
-            raise ValueError("a digest or version is no text")
-        if len(self.extended) > _MOST:
-            raise ValueError(f"it was given more rounds {len(self.extended):,} times")
-        if not all(type(one.get(name)) is int for one in self.extended for name in ("after", "from", "to")):
-            raise ValueError("it does not say how many rounds there were")
-        if type(self.settings.get("rounds")) is not int:
-            raise ValueError("rounds is no whole number")
 
     def write(self, path: Path) -> None:
         content = {"version": FORMAT, **asdict(self), "sha256": self.sha256}
@@ -109,25 +112,25 @@ class Fingerprint:
 
     @staticmethod
     def read(path: Path) -> "Fingerprint | None":
-        """That of a run folder, and of its summary; None where it was written before there were any."""
+        """That of a run folder, and of its summary; None where neither has one."""
         noted = _noted(path)
         try:
             content: dict[str, Any] = dict(read_json(path / FILE))
             version, digest = content.pop("version"), content.pop("sha256")
             if version != FORMAT:
                 raise ValueError(f"it is of format {version}")
+            CheckedFingerprint.model_validate(content)
             found = Fingerprint(**{**content, "extended": tuple(content["extended"])})
-            found._refuse_wrong_kinds()
             if found.sha256 != digest:
                 raise ValueError("it is not what was written")
             if noted is not None and noted not in [one.sha256 for one in found.stages()]:
                 raise ValueError("it is not that of the run")
         except FileNotFoundError:
             if noted is not None:
-                raise HeteroSelectError(f"{FILE}: {path / FILE} is not there, and the run had one.") from None
+                raise FolderError(f"{FILE}: {path / FILE} is not there, and the run had one.") from None
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise HeteroSelectError(f"{FILE}: {path / FILE} is damaged ({error}).") from error
+            raise FolderError(f"{FILE}: {path / FILE} is damaged ({reason(error)}).") from error
         return found
 
 
@@ -177,9 +180,7 @@ def refuse_edited(path: Path, then: Fingerprint | None, settings: Mapping[str, A
     if then is not None:
         found = replace(then, parts={}, drawn={}, versions={}).differences(Fingerprint(deciding(settings), {}, {}, {}))
         if found:
-            raise HeteroSelectError(
-                f"config: {path / 'config.toml'} was changed since the run began ({listed(found)})."
-            )
+            raise FolderError(f"config: {path / 'config.toml'} was changed since the run began ({listed(found)}).")
 
 
 def listed(differences: list[str]) -> str:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, HeteroSelectError
 from heteroselect.files import TooLargeError, longest_log, memory, opened, parse_json, read_json, read_toml, write_whole
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class RunFolder:
             left = [one for one in there if not one.name.endswith(".partial") and one.name != FINGERPRINT]
             other = next(iter(left), None)
             if other is not None:
-                raise HeteroSelectError(f"--out: {path} holds {other.name}; allowed is a new or an empty folder.")
+                raise FolderError(f"--out: {path} holds {other.name}; name a new or an empty folder.")
             return
-        text = f"--out: {path} already holds a run ({taken[0]}); allowed is a new or an empty folder"
+        text = f"--out: {path} already holds a run ({taken[0]}); name a new or an empty folder"
         if not finished(path):
             command = "heteroselect flower resume" if (path / FLOWER).exists() else "heteroselect resume"
-            text += f", and `{command} {path}` goes on with this one from its last checkpoint"
-        raise HeteroSelectError(text + ".")
+            text += f", or go on with this one by `{command} {path}`"
+        raise FolderError(text + ".")
 
     @staticmethod
     def create(path: Path, config: str, fingerprint: "Fingerprint | None" = None) -> "RunFolder":
@@ -156,14 +156,14 @@ def read_rounds(path: Path, fields: Container[str] | None = None) -> list[dict[s
             if line["round"] != number:
                 raise ValueError(f"round {line['round']} stands there")
         except (ValueError, KeyError, TypeError) as error:
-            raise HeteroSelectError(f"{ROUNDS}: line {number} of {path / ROUNDS} is damaged ({error}).") from error
+            raise FolderError(f"{ROUNDS}: line {number} of {path / ROUNDS} is damaged ({error}).") from error
         rounds.append(line if fields is None else {name: value for name, value in line.items() if name in fields})
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         summary = read_summary(path)
         if len(rounds) < (played := summary["rounds_run"]):
-            raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} has {len(rounds)} of {played} rounds.")
+            raise FolderError(f"{ROUNDS}: {path / ROUNDS} has {len(rounds)} of {played} rounds.")
         if (noted := summary.get("rounds_sha256")) is not None and noted != digest.hexdigest():
-            raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is damaged (its lines are not those of the run).")
+            raise FolderError(f"{ROUNDS}: {path / ROUNDS} is damaged (its lines are not those of the run).")
     return rounds
 
 
@@ -211,9 +211,9 @@ def _lines(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except TooLargeError as error:
-        raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is too long for its run or for here ({error}).") from error
+        raise FolderError(f"{ROUNDS}: {path / ROUNDS} is too long for its run or for here ({error}).") from error
     except ValueError as error:
-        raise HeteroSelectError(f"{ROUNDS}: {path / ROUNDS} is damaged ({error}).") from error
+        raise FolderError(f"{ROUNDS}: {path / ROUNDS} is damaged ({error}).") from error
 
 
 def read_name(path: Path) -> str:
@@ -221,7 +221,7 @@ def read_name(path: Path) -> str:
     try:
         name: str = read_toml(path / CONFIG)["method"]["name"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HeteroSelectError(f"config: {path / CONFIG} is damaged ({error}).") from error
+        raise FolderError(f"config: {path / CONFIG} is damaged ({error}).") from error
     return name
 
 
@@ -230,7 +230,7 @@ def read_version(path: Path) -> int:
     try:
         version: int = read_toml(path / CONFIG).get("version", 1)
     except (OSError, ValueError) as error:
-        raise HeteroSelectError(f"config: {path / CONFIG} is damaged ({error}).") from error
+        raise FolderError(f"config: {path / CONFIG} is damaged ({error}).") from error
     return version
 
 
@@ -282,4 +282,4 @@ def as_user_error(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise HeteroSelectError(f"--out: {path} cannot be written ({error.strerror or error}).") from error
+        raise FolderError(f"--out: {path} cannot be written ({error.strerror or error}).") from error

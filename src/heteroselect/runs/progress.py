@@ -14,14 +14,14 @@ import torch
 from heteroselect.core.flat import Weights
 from heteroselect.core.messages import Order
 from heteroselect.core.state import PartState, by_role, flat
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, SettingError
 from heteroselect.parts.compress import Update
 from heteroselect.round.server import InFlight, Server
-from heteroselect.runs.checked import is_line
 from heteroselect.runs.checkpoint import Arrays, Checkpoints, DamagedError
 from heteroselect.runs.experiment import Experiment
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import FINGERPRINT, RunFolder, rounds_sha256, whole_rounds
+from heteroselect.runs.guard import is_line
 from heteroselect.runs.store import DiskStore, Uploads, clear
 from heteroselect.settings import SimulateSettings
 from heteroselect.settings.renamed import current_state
@@ -80,13 +80,13 @@ class Progress:
         if written is not None and written != rounds_sha256(checkpoints.run, round):
             raise DamagedError(f"the first {round} rounds in the log are not those that were played")
         if found.facts.get("origin") != self.origin:
-            raise HeteroSelectError(
-                "resume: the checkpoint is of another experiment; allowed are the model, data, method, world, "
+            raise FolderError(
+                "resume: the checkpoint is of another experiment; hand over the model, data, method, world, "
                 "loss and metric of its run."
             )
         noted = found.facts.get("fingerprint")
         if noted is not None and noted not in self.stages:
-            raise HeteroSelectError(f"resume: {FINGERPRINT} is not what the run was begun with; allowed is that one.")
+            raise FolderError(f"resume: {FINGERPRINT} is not what the run was begun with; put that one back.")
         try:
             server = restored(self.server, found.server, round)
             for client in found.clients:
@@ -112,7 +112,7 @@ def _kept(experiment: Experiment, folder: Path | None) -> MutableMapping[int, Pa
     if experiment.config.simulate.store == "memory":
         return {}
     if folder is None:
-        raise HeteroSelectError("simulate.store: disk needs a run folder (out=…); allowed without one is memory.")
+        raise SettingError("simulate.store: disk needs a run folder; name one (out=…), or choose memory.")
     clear(folder / STORE)  # a killed run's: what counts is in its checkpoint
     return DiskStore(folder / STORE, experiment.config.selected)
 

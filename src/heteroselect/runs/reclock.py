@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from heteroselect.core.traits import traits_of
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, SettingError
 from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import CONFIG, RunFolder, read_model, read_rounds, read_summary
@@ -43,12 +43,12 @@ def reclock(path: Path, charge: str) -> Reclocked:
         config = read_config(path / CONFIG)
         summary, lines = read_summary(path), read_rounds(path)
     except (OSError, ValueError) as error:
-        raise HeteroSelectError(f"reclock: {path} is no folder of a run that has ended ({error}).") from error
+        raise FolderError(f"reclock: {path} is no folder of a run that has ended ({error}).") from error
     if not all("seconds_by_charge" in line for line in lines):
-        raise HeteroSelectError(f"reclock: the run in {path} was made by a version that does not note other clocks.")
+        raise FolderError(f"reclock: the run in {path} was made by a version that does not note other clocks.")
     if lines and charge not in lines[0]["seconds_by_charge"]:
         allowed = ", ".join(lines[0]["seconds_by_charge"])
-        raise HeteroSelectError(f"--charge: allowed are {allowed}, not {charge!r}.")
+        raise SettingError(f"--charge: choose one of {allowed}, not {charge!r}.")
     reached = summary["rounds_to_target"]
     return Reclocked(
         path,
@@ -94,13 +94,13 @@ def rewrite(path: Path, out: Path, charge: str) -> None:
     hangs on the clock, because then the rounds themselves would have been others."""
     found, config = reclock(path, charge), Config.model_validate(read_config(path / CONFIG))
     if hanging := " and ".join(decided(config)):
-        raise HeteroSelectError(f"reclock: {path} depends on the clock ({hanging}); it has to be run under {charge}.")
+        raise SettingError(f"reclock: {path} depends on the clock ({hanging}); it has to be run under {charge}.")
     tables = config.model_copy(update={"world": config.world.model_copy(update={"charge": charge})})
     try:
         before = read_summary(path)
         model = read_model(path, before)
     except (OSError, ValueError) as error:
-        raise HeteroSelectError(f"reclock: the files in {path} are damaged ({error}).") from error
+        raise FolderError(f"reclock: the files in {path} are damaged ({error}).") from error
     mine = Fingerprint.read(path)
     if mine is not None:  # its rounds are those of a run under the other clock
         mine = replace(mine, settings={**mine.settings, "world.charge": charge})

@@ -9,7 +9,7 @@ import numpy as np
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.streams import Streams
 from heteroselect.data.federation import Federation
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import DataError, SettingError
 from heteroselect.files import opened
 from heteroselect.settings import Config
 from heteroselect.settings.world import AvailabilitySettings, WorldSettings
@@ -53,7 +53,7 @@ def world_of(
     """
     settings = config.world
     if settings.links == "own":
-        raise HeteroSelectError('world.links: "own" is a world handed over in Python; hand it over again (world=…).')
+        raise SettingError('world.links: "own" is a world handed over in Python; hand it over again (world=…).')
     table = _table(config, streams)
     uplinks, downlinks = _links(settings, table)
     world: World = DrawnWorld(uplinks, _devices(settings, table, step_flops), downlinks, _coupling(settings, labels))
@@ -76,14 +76,14 @@ def most_frequent(federation: Federation) -> Reals:
     """The most frequent class of each client, the smallest where there are several; refused where it says nothing of a
     client, because everybody has about the same mix of labels."""
     if federation.classes is None:
-        raise HeteroSelectError("world.coupling: labels are allowed where targets are class numbers.")
+        raise SettingError("world.coupling: labels need targets that are class numbers.")
     counts = np.array([np.bincount(one.y.numpy().ravel(), minlength=federation.classes) for one in federation.clients])
     found: Counts = counts.argmax(axis=1)
     here, everywhere = counts.max(axis=1) / counts.sum(axis=1), (counts.sum(axis=0) / counts.sum())[found]
     if (excess := float((here / everywhere).mean())) < DOMINATES:
-        raise HeteroSelectError(
-            f"world.coupling: labels are allowed where a client's most frequent class is at least {DOMINATES:g} times "
-            f"as frequent with it as in all data (mean over clients); here it is {excess:.2f} times."
+        raise SettingError(
+            f"world.coupling: labels need clients whose most frequent class is at least {DOMINATES:g} times as "
+            f"frequent with them as in all data (on average); here it is {excess:.2f} times."
         )
     return found.astype(float)
 
@@ -108,9 +108,9 @@ def digests_of(settings: WorldSettings) -> dict[str, str]:
             with opened(path, LONGEST) as file:  # a folder may name anything, and is resumed by others
                 found[key] = hashlib.sha256(file.read()).hexdigest()
         except OSError as error:
-            raise HeteroSelectError(f"{key}: {path} cannot be read ({error.strerror}).") from error
+            raise DataError(f"{key}: {path} cannot be read ({error.strerror}).") from error
         except ValueError as error:
-            raise HeteroSelectError(f"{key}: {path} cannot be read ({error}).") from error
+            raise DataError(f"{key}: {path} cannot be read ({error}).") from error
     return found
 
 
@@ -122,7 +122,7 @@ def _table(config: Config, streams: Streams) -> DeviceTable:
     try:
         return read_devices(path).drawn(config.clients, streams)
     except ValueError as error:
-        raise HeteroSelectError(f"world.table: {error} ({path}).") from error
+        raise DataError(f"world.table: {error} ({path}).") from error
 
 
 def _links(
@@ -145,9 +145,9 @@ def _devices(
     if settings.devices == "streams" or settings.devices == "authors":  # mypy narrows by these
         return Devices(settings.step_seconds_min, settings.step_seconds_max, settings.devices)
     if step_flops is None:
-        raise HeteroSelectError(
-            f"world.devices: {settings.devices} is allowed where a step of the model can be counted beforehand, in a "
-            "run and not in a strategy of one's own."
+        raise SettingError(
+            f"world.devices: {settings.devices} needs a model whose step can be counted beforehand; choose it in a "
+            "run, and not in a strategy of your own."
         )
     if settings.devices == "flops":
         return FlopDevices(step_flops(), settings.gflops_min, settings.gflops_max)
@@ -159,9 +159,8 @@ def _coupling(settings: WorldSettings, labels: Callable[[], Reals] | None) -> Co
     if not (chosen.links_by_label or chosen.speed_by_label):
         return Coupling(**chosen.model_dump())
     if labels is None:
-        raise HeteroSelectError(
-            "world.coupling: labels are allowed where the clients' data is at hand, in a run and not in a strategy of "
-            "one's own."
+        raise SettingError(
+            "world.coupling: labels need the clients' data; choose them in a run, and not in a strategy of your own."
         )
     return Coupling(**chosen.model_dump(), labels=labels())
 
@@ -169,5 +168,5 @@ def _coupling(settings: WorldSettings, labels: Callable[[], Reals] | None) -> Co
 def _column(found: Reals | None, name: str, setting: str) -> Reals:
     if found is None:
         columns = {"flops": "gflops or compute_ms"}.get(name, f"{name}_mbps or {name}_kbps")
-        raise HeteroSelectError(f"world.table: world.{setting}=table is allowed with a table that has {columns}.")
+        raise DataError(f"world.table: world.{setting}=table needs a table that has {columns}.")
     return found

@@ -39,7 +39,7 @@ def refuse_changed(name: str, source: str, key: str = "--method") -> None:
 
 def method(name: str) -> Method:
     """The Method under NAME in FILE.py."""
-    found = _find(name, "method")
+    found = find(name, "method")
     if not isinstance(found, Method):
         raise SettingError(
             f"method: {name} is a {type(found).__name__}; allowed is a Method (a part goes to its role, as in "
@@ -50,7 +50,7 @@ def method(name: str) -> Method:
 
 def part(name: str, key: str) -> Any:
     """The part under NAME in FILE.py: a class that can be made without arguments, or an object."""
-    found = _find(name, key)
+    found = find(name, key)
     if isinstance(found, ModuleType):
         raise SettingError(f"{key}: {name} is a module; allowed is a part.")
     if isinstance(found, Method):
@@ -63,7 +63,8 @@ def part(name: str, key: str) -> Any:
     return found
 
 
-def _find(name: str, key: str) -> Any:
+def find(name: str, key: str) -> Any:
+    """What stands under NAME in FILE.py."""
     file, colon, inside = name.rpartition(":")
     path = Path(file).expanduser()
     if not colon or path.suffix != ".py":

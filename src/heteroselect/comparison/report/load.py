@@ -13,9 +13,9 @@ from heteroselect.comparison.report.beside import beside, with_clock
 from heteroselect.core.measure import ACCURACY, Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json
-from heteroselect.runs.checked import CheckedLine, CheckedSettings, CheckedSummary
-from heteroselect.runs.fingerprint import NEWER, Fingerprint, completed, deciding, refuse_edited
+from heteroselect.runs.fingerprint import NEWER, OWN, Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, interrupted, read_rounds, read_summary
+from heteroselect.runs.guard import CheckedLine, CheckedSettings, CheckedSummary
 from heteroselect.settings import PaperRow
 from heteroselect.settings.config import read_config
 
@@ -271,7 +271,7 @@ def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> boo
 
 
 def _explains(setting: str, digest: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    name = digest.removesuffix(" (digest)")
+    name = digest.removesuffix(" (digest)").removeprefix(OWN)
     return setting.startswith(f"{name}.") and mine[setting] != other.get(setting)
 
 
@@ -285,7 +285,7 @@ def _same(one: Run, other: Run) -> bool:
     if _key(one) != _key(other) or one.summary["seed"] != other.summary["seed"]:
         return False
     mine, theirs = one.fingerprint, other.fingerprint
-    if mine is not None and (not mine.known or mine != theirs):
+    if mine is not None and (mine.unknown or mine != theirs):
         return False
     shared = min(len(one.rounds), len(other.rounds))
     return one.rounds[:shared] == other.rounds[:shared]

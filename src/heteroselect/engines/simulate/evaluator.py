@@ -11,7 +11,7 @@ from heteroselect.core.streams import Streams, drawing_from
 from heteroselect.data.batches import Ready
 from heteroselect.data.examples import Examples
 from heteroselect.engines.simulate.pool import Pool
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import Diverged, HeteroSelectError
 from heteroselect.round.client import Task
 
 BATCH = 500  # fixed: with it, and not with the number of threads, go the bits of an evaluation
@@ -41,7 +41,7 @@ class Evaluator:
                 f"metric: it gave a {type(answer).__name__} on the test set; allowed is one finite number."
             ) from error
         if not math.isfinite(value):
-            raise HeteroSelectError(f"metric: it gave {value} on the test set; allowed is a finite number.")
+            raise Diverged(f"metric: it gave {value} on the test set; try a smaller method.lr.start.")
         return value
 
     def outputs(self, weights: Weights) -> Tensor:
