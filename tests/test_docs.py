@@ -134,6 +134,16 @@ def test_heteroselect2_is_what_its_page_says():
     assert (method.model_average.kind, method.downlink.kind, method.score.kind) == ("exponential", "model", "none")
 
 
+EXAMPLES = [p.name for p in sorted((ROOT / "studies").glob("*.py")) if re.search(r"^ *>>> ", p.read_text(), re.M)]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_of_the_studies(name):
+    found = doctest.testmod(script(f"studies/{name}"))
+    assert found.attempted
+    assert not found.failed
+
+
 def test_every_link_of_the_docs_leads_somewhere():
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
@@ -265,8 +275,6 @@ def test_what_was_reached_stands_beside_what_was_aimed_at():
     results, courses = pages.read("results"), pages.read("courses")
     page = (ROOT / "docs" / "beyond.md").read_text(encoding="utf-8")
     assert f"made by `make results` -->\n{goals.goals(results, courses)}<!-- end of goals -->" in page
-    found = doctest.testmod(goals)
-    assert (found.attempted, found.failed) == (2, 0)
     nobody = {"seconds_to_target": None, "wire_megabytes_to_target": None}
     assert goals.reached(goals.GOALS[0], nobody) == "70 % not reached"
     middle = []
@@ -279,8 +287,6 @@ def test_what_was_reached_stands_beside_what_was_aimed_at():
 
 def test_what_is_said_of_whole_runs_is_what_their_courses_say():
     courses = script("studies/courses.py")
-    found = doctest.testmod(courses)
-    assert (found.attempted, found.failed) == (2, 0)
     runs = json.loads(courses.FILE.read_text(encoding="utf-8"))["runs"]
     page = " ".join((ROOT / "docs" / "beyond.md").read_text(encoding="utf-8").split())
     again, down = (runs[f"heteroselect2, {name}, seed-42"] for name in ("on another CPU", "steps down"))

@@ -1,7 +1,5 @@
 """Row 0 of the ladder: a run that is kept, read at a lower target than its own."""
 
-import doctest
-
 import pytest
 
 from heteroselect.comparison import study as studies
@@ -20,12 +18,6 @@ def line(number: int, accuracy: float) -> dict[str, object]:
 def test_it_has_the_target_of_the_other_rows():
     settings = studies.read(first_row.ROOT / "studies" / "parts.toml").settings
     assert (settings["target"], settings["stop_at_target"]) == (first_row.TARGET, first_row.HOLDS)
-
-
-def test_its_examples():
-    found = doctest.testmod(first_row)
-    assert found.attempted
-    assert not found.failed
 
 
 def test_it_is_what_a_run_with_that_target_would_have_been():

@@ -34,13 +34,6 @@ def test_what_a_paper_says_stands_once_and_beside_runs_that_have_not_arrived() -
     assert [(one.name, one.seconds, one.megabytes, one.said) for one in found] == [("Table I", 2913.0, 2010.0, True)]
 
 
-def test_every_row_is_named_once() -> None:
-    found = list(frontier.points([run("row", 300.0, 50.0), run("row", 310.0, 51.0), run("other", 900.0, 400.0)]))
-    (panel,) = frontier.drawn(found, "70 %").axes
-    assert sorted(text.get_text() for text in panel.texts) == ["other", "row"]
-    assert sum(len(points.get_offsets()) for points in panel.collections) == 3
-
-
 def test_seeds_of_a_row_are_joined_and_earlier_versions_and_reconstructions_are_told_apart() -> None:
     runs = [
         run("row", 300.0, 50.0),

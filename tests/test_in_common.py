@@ -1,6 +1,5 @@
 """What clients have in common: the products of their updates, and a run that is read where it was stopped."""
 
-import doctest
 import json
 from pathlib import Path
 
@@ -19,12 +18,6 @@ def test_copies_have_everything_in_common_and_opposites_less_than_nothing():
     one = np.array([3.0, 4.0])
     assert in_common.shares(np.stack([one, one, one])) == {"whole": 25.0, "common": 25.0}
     assert in_common.shares(np.stack([one, -one])) == {"whole": 25.0, "common": -25.0}
-
-
-def test_its_examples():
-    found = doctest.testmod(in_common)
-    assert found.attempted
-    assert not found.failed
 
 
 @pytest.mark.slow

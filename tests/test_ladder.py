@@ -1,6 +1,5 @@
 """The picture of what each part earns: which rows are its steps, and what it says of one that never arrives."""
 
-import doctest
 from typing import Any
 
 from scripts import script
@@ -19,12 +18,6 @@ def run(row: str, seconds: float | None, sent: float | None, **settings: float) 
         **{"study": "parts", "row": row, "settings": named, "paper": [], "reconstruction": False},
         **{"seconds_to_target_by_clock": clocks, "wire_megabytes_to_target": sent},
     }
-
-
-def test_its_examples():
-    found = doctest.testmod(ladder)
-    assert found.attempted
-    assert not found.failed
 
 
 def test_each_step_has_a_point_in_each_panel_and_one_that_never_arrived_says_so():

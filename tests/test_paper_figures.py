@@ -1,6 +1,5 @@
 """The paper's figures: the numbers behind them by hand, and all of them once from tiny runs."""
 
-import doctest
 import json
 import shutil
 import tomllib
@@ -53,25 +52,11 @@ def test_trailing_is_the_mean_of_the_values_up_to_here():
     assert len(numbers.trailing(curve()).y) == 0
 
 
-def test_cut_keeps_both_ends():
-    found = numbers.cut(curve((1, 10), (2, 20), (3, 30), (4, 40)), 2, 3)
-    assert (found.x.tolist(), found.y.tolist()) == ([2, 3], [20, 30])
-
-
 def test_last_accuracies_are_paired_by_seed():
     one = [run(1, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5), run(2, 0.6), run(3, None)]
     other = [run(2, 0.5), run(1, 0.2), run(4, 0.9)]
     assert numbers.last_accuracies(one) == pytest.approx({1: 0.5, 2: 0.6})
     assert numbers.difference(one, other) == pytest.approx([0.3, 0.1])
-
-
-def test_only_shared_seeds_stay():
-    rows = {"a": [run(1, 0.5), run(2, 0.5)], "b": [run(2, 0.6), run(3, 0.6)]}
-    assert {label: [one.seed for one in runs] for label, runs in numbers.shared_seeds(rows).items()} == {
-        "a": [2],
-        "b": [2],
-    }
-    assert numbers.shared_seeds({}) == {}
 
 
 def test_unchanged_counts_seeds_that_went_the_same_way():
@@ -131,13 +116,6 @@ def test_rounded_keeps_five_digits_and_whole_numbers():
     assert found == {"a": 0.12346, "b": [1234600.0, 0.0], "c": 1234567, "d": "text", "e": None}
 
 
-@pytest.mark.parametrize("script", [numbers, figures])
-def test_the_examples_of_the_docstrings(script):
-    found = doctest.testmod(script)
-    assert found.attempted > 0
-    assert found.failed == 0
-
-
 LOGGED = {
     "round": 2, "test_acc": 0.75, "cum_time_s": 47.5, "sim_traffic_mb": 0.5, "selected": [3, 1], "theta_k": [0.25, 0.5],
     "bw_mbps_sel": [2.0, 4.0], "score_V_mean": 0.1, "score_D_mean": 0.2, "score_F_mean": 0.3, "score_St_mean": 0.4,
@@ -169,13 +147,6 @@ def test_a_log_is_found_by_what_differs_from_the_primary_setting(tmp_path):
     assert material.log("mnist") is None
 
 
-def test_rows_without_a_finished_run_are_left_out():
-    material = numbers.Material({"mu": {"a": [run(1, 0.5)], "b": [], "c": [run(1, 0.5)]}})
-    assert list(material.rows("mu")) == ["a", "c"]
-    assert list(material.rows("mu", "c", "b", "d")) == ["c"]
-    assert material.rows("psi") == {}
-
-
 def test_the_papers_numbers_of_the_authors_logs(shared):
     logs = numbers.Material({}, logs=numbers.read_logs(shared / "reference"))
     log = logs.log("cifar10")
@@ -183,21 +154,6 @@ def test_the_papers_numbers_of_the_authors_logs(shared):
     assert (found["min"], found["max"]) == (5, 16)
     assert found["deviation"] < 3
     assert len([one for one in logs.logs if one.dataset == "cifar10"]) == 5
-
-
-@pytest.mark.parametrize(("counts", "text"), [((1,), "1 seed"), ((5, 5), "5 seeds"), ((2, 0, 5), "2 to 5 seeds")])
-def test_seeds_in_words(counts, text):
-    assert figures._seeds({str(i): [run(1, 0.5)] * count for i, count in enumerate(counts)}) == text
-
-
-def test_margin_of_one_value_and_of_none():
-    assert figures.margin([2.0], 0.5) == (1.5, 2.5)
-    assert figures.margin([], 0.1) == pytest.approx((-0.1, 1.1))
-
-
-def test_an_unfinished_run_says_how_far_it_is():
-    assert figures.progress(run(42, 0.1, 0.2)) == " (2 of 100 rounds so far)"
-    assert figures.progress(run(42, 0.1, summary={"target": 0.9})) == ""
 
 
 def test_without_runs_nothing_is_drawn_and_nothing_fails(tmp_path, capsys):
