@@ -86,21 +86,33 @@ def test_the_metric_of_the_page_measures():
     assert found == 2.5, "(1 + 4) / 2"
 
 
+PROSE = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))))
+
+
 def commands() -> list[str]:
-    text = "\n".join(one.text for one in blocks() if one.language == "sh").replace("\\\n", " ")
-    return [line for line in text.splitlines() if line.startswith("heteroselect ")]
+    """All command lines of code blocks and between single backticks; what stands for something else is left out."""
+    text = "\n".join(one.text for one in blocks() if one.language in {"", "sh"}).replace("\\\n", " ")
+    inside = [" ".join(one.split()) for one in re.findall(r"(?<!`)`(heteroselect\s[a-z][^`]*)`(?!`)", PROSE)]
+    lines = [line for line in text.splitlines() if line.startswith("heteroselect ")] + inside
+    return [line for line in lines if not re.search(r"…|\b[A-Z]{2,}\b", line.partition("#")[0])]
 
 
-def test_every_command_line_is_one():
+@pytest.mark.parametrize("line", sorted(set(commands())))
+def test_every_command_line_is_one(line):
     """Each command exists and takes these arguments and options; nothing is run."""
-    assert len(commands()) > 20
-    group = typer.main.get_command(app)
-    for line in commands():
-        command, words = group, shlex.split(line, comments=True)[1:]
-        while isinstance(command, typer.core.TyperGroup):
-            command, words = command.get_command(typer.Context(command), words[0]), words[1:]
-            assert command is not None, line
-        command.make_context("heteroselect", words)
+    command, words = typer.main.get_command(app), shlex.split(line, comments=True)[1:]
+    while isinstance(command, typer.core.TyperGroup):
+        command, words = command.get_command(typer.Context(command), words[0]), words[1:]
+        assert command is not None
+        if not words:
+            return  # a command is named, and not called
+    command.make_context("heteroselect", words)
+
+
+def test_every_target_of_make_is_there():
+    made = {*re.findall(r"`make ([a-z-]+)[ `]", PROSE), *re.findall(r"^make ([a-z-]+)", PROSE, re.M)}
+    assert len(made) > 10
+    assert made <= set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
 
 
 @pytest.mark.slow
