@@ -75,10 +75,10 @@ def _played(preset: str) -> Cohort:
 
     @dataclass(frozen=True)
     class Watched(Everything):
-        def compress(self, v: Values, density: float, scene: Any) -> tuple[Update, Any]:
+        def compress(self, v: Values, density: float, context: Any) -> tuple[Update, Any]:
             seen.append(v.copy())
-            ends[:] = scene.model.layout.layer_ends
-            return super().compress(v, density, scene)
+            ends[:] = context.model.layout.layer_ends
+            return super().compress(v, density, context)
 
     rate = SharedRate(0.2, decay=0.0)  # of lean in its first round, however few rounds are played
     method = replace(get("lean"), name="watched", lr=rate, allocate=All(), compress=Watched())
@@ -91,8 +91,8 @@ def sent(cohort: Cohort, name: str, x: float, client: int) -> tuple[Values, int]
     if name == IN_TURN:
         return in_turn(cohort, x, client)
     part, density = CODERS[name](x)
-    scene: Any = SimpleNamespace(rng=np.random.default_rng(client))  # all that these coders look at
-    update, _ = part.compress(cohort.updates[client], density, scene)
+    context: Any = SimpleNamespace(rng=np.random.default_rng(client))  # all that these coders look at
+    update, _ = part.compress(cohort.updates[client], density, context)
     return update.dense(), len(encode(update, cohort.ends))
 
 
@@ -103,8 +103,8 @@ def in_turn(cohort: Cohort, x: float, client: int) -> tuple[Values, int]:
     everybody = np.tile(np.arange(clients), (-(-n // BLOCK), 1))
     senders = np.random.default_rng(0).permuted(everybody, axis=1)[:, : clients // 2]
     mine = np.repeat((senders == client).any(axis=1), BLOCK)[:n]
-    scene: Any = SimpleNamespace(rng=np.random.default_rng(client))
-    update, _ = Ternary().compress(clients / (clients // 2) * cohort.updates[client][mine], min(1.0, 2 * x), scene)
+    context: Any = SimpleNamespace(rng=np.random.default_rng(client))
+    update, _ = Ternary().compress(clients / (clients // 2) * cohort.updates[client][mine], min(1.0, 2 * x), context)
     values = np.zeros(n, np.float32)
     values[mine] = update.dense()
     return values, len(encode(update, [int(mine.sum())]))

@@ -1,5 +1,5 @@
-"""What the tests of compressors share: a scene to compress in, vectors, when two updates are the same, and a compressor
-with a codec of its own, as a user would write it."""
+"""What the tests of compressors share: a context to compress in, vectors, when two updates are the same, and a
+compressor with a codec of its own, as a user would write it."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ def unlooked() -> Tensor:
     raise AssertionError("no loss was to be asked for")
 
 
-def scene(*sizes: int, seed: int = 0) -> CompressContext:
+def compress_context(*sizes: int, seed: int = 0) -> CompressContext:
     """Layers of these sizes, and randomness."""
     model = FlatModel(nn.Sequential(*(nn.Linear(size, 1, bias=False) for size in sizes)))
     return CompressContext(model, unlooked, 0.0, False, np.random.default_rng(seed), torch.Generator())
@@ -163,7 +163,7 @@ class Codebook:
 
     bits: int = setting(2, "bits of a code", ge=1, le=7)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         positions = top_positions(np.abs(v), kept_count(density, v.size))
         count = 1 << self.bits
         levels = np.quantile(v[positions], (np.arange(count) + 0.5) / count).astype(np.float32)

@@ -83,7 +83,7 @@ def test_report_makes_a_page_and_figures_and_makes_them_again(call, here, quick)
         assert (code, out) == (0, "")
         assert "pages/report.html" in err
     assert "heteroselect report runs --out pages/report.html" in (here / "pages" / "report.html").read_text()
-    assert {path.suffix for path in (here / "figures").iterdir()} == {".pdf", ".png"}
+    assert {path.suffix for path in (here / "figures").iterdir()} == {".pdf", ".png", ".svg"}
 
 
 def test_version_and_presets(call):
@@ -102,12 +102,12 @@ def test_mnist_needs_no_download(call):
 
 def test_replay_says_agrees_or_deviates(call, shared, here):
     log = shared / "reference" / "mnist_psi0p4_mu0p1_seed42_adaptive.json"
-    code, out, _ = call("replay", log)
+    code, out, _ = call("paper", "replay", log)
     assert (code, "agrees" in out) == (0, True)
     bent = json.loads(log.read_text())
     bent["rounds"][6]["sim_time_s"] += 1
     (here / "bent.json").write_text(json.dumps(bent))
-    code, out, _ = call("replay", log, "bent.json")
+    code, out, _ = call("paper", "replay", log, "bent.json")
     assert code == 1
     assert "deviates" in out
     assert "round 7" in out
@@ -145,8 +145,8 @@ def test_replay_says_agrees_or_deviates(call, shared, here):
         (("show", "absent"), "absent"),
         (("report", "."), "neither is a run folder"),
         (("report", "absent"), "absent"),
-        (("replay", "absent.json"), "absent.json"),
-        (("replay", "points.npz"), "points.npz"),
+        (("paper", "replay", "absent.json"), "absent.json"),
+        (("paper", "replay", "points.npz"), "points.npz"),
         (("data", "imagenet"), "imagenet"),
         (("methods", "nope"), "nope"),
         (("methods", "none.py:MINE"), "none.py is not there"),
@@ -241,7 +241,7 @@ def test_an_interrupted_run_is_shown_as_one(call, here, quick):
     (here / "mine" / SUMMARY).write_text(json.dumps({**summary, "status": "interrupted"}))
     shown = call("show", "mine")[1]
     assert "(interrupted)" in shown
-    assert "rounds run" in shown
+    assert "rounds in all" in shown
 
 
 def test_a_result_is_printed_in_a_line(here):

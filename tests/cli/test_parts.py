@@ -21,7 +21,7 @@ from heteroselect.round.method import Method
 class Seldom:
     weight: float = 1.0
     def select(self, scores, context):
-        return here.cohort(np.argsort(here.population.counts, kind="stable")[:here.size])
+        return context.cohort(np.argsort(context.population.counts, kind="stable")[:context.size])
 
 MINE = Method("mine", select=Seldom(2.0))
 """
@@ -64,7 +64,7 @@ def test_settings_are_resolved_once(call, quick, monkeypatch):
 
     calls, load = [], config.load
     monkeypatch.setattr(config, "load", lambda *words, **more: calls.append(1) or load(*words, **more))
-    monkeypatch.setattr("heteroselect.runs.api.load", config.load)
+    monkeypatch.setattr("heteroselect.runs.calls.load", config.load)
     assert call(*quick("--quiet"))[0] == 0
     assert len(calls) == 1
 
@@ -112,7 +112,7 @@ def test_an_interrupted_run_names_the_files_that_it_needs(call, here, quick, sel
 
 def test_a_mistake_in_ones_own_code_shows_that_code_alone_and_leaves_the_place_free(call, here, quick, seldom):
     words = quick("--quiet", "--out", "mine", "--set", f"method.select.kind={seldom}")
-    (here / "mine.py").write_text(SELDOM.replace("here.population", "here.popultion"))
+    (here / "mine.py").write_text(SELDOM.replace("context.population", "context.popultion"))
     code, _, err = call(*words)
     assert code == 2
     assert "line 10, in select" in err
@@ -137,8 +137,10 @@ def test_a_comparison_says_that_ones_own_file_has_changed(call, here, seldom):
 
 
 def test_a_mistake_after_the_first_round_loses_none_of_the_rounds(call, here, quick, seldom):
-    check = "        assert here.moment.round < 2\n"
-    (here / "mine.py").write_text(SELDOM.replace("        return here.cohort", check + "        return here.cohort"))
+    check = "        assert context.moment.round < 2\n"
+    (here / "mine.py").write_text(
+        SELDOM.replace("        return context.cohort", check + "        return context.cohort")
+    )
     code, _, err = call(*quick("--quiet", "--out", "mine", "--set", f"method.select.kind={seldom}"))
     assert (code, "AssertionError" in err) == (2, True)
     assert len((here / "mine" / "rounds.jsonl").read_text().splitlines()) == 1

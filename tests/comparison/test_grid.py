@@ -44,12 +44,12 @@ def compared(tmp_path_factory) -> Path:
 def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> None:
     content = json.loads((compared / "compare.json").read_text())
     assert [(run["method"], run["seed"]) for run in content["runs"]] == [
-        (method, seed) for seed in (1, 2) for method in METHODS.split(",")
+        (method, seed) for method in METHODS.split(",") for seed in (1, 2)
     ]
     with (compared / "compare.csv").open() as file:
         table = list(csv.DictReader(file))
     assert [row["model_sha256"] for row in table] == [run["model_sha256"] for run in content["runs"]]
-    assert [run["reconstruction"] for run in content["runs"][:4]] == [False, False, False, True]
+    assert [run["reconstruction"] for run in content["runs"][::2]] == [False, False, False, True]
     assert "fedcg*" in (compared / "compare.md").read_text()
     assert (compared / "report.html").is_file()
     assert (compared / "figures" / "accuracy.pdf").is_file()

@@ -160,7 +160,7 @@ ROW = '[[row]]\nmethod = "fedavg"\n'
         (f"seeds = 1\n{ROW}", r"seeds: allowed is a list, of which each is a whole number, not 1\.$"),
         (
             f"{ROW}paper = [{{ peak_accuracy = 91.9 }}]",
-            r"paper 1.peak_accuracy: allowed is a number ≥ 0 and ≤ 1, not 91.9",
+            r"paper 1.peak_accuracy: allowed is a number ≥ 0 and ≤ 1, or none, not 91.9",
         ),
         (
             f'{ROW}[cross]\n"method.compress.kind" = "topk"',

@@ -63,7 +63,7 @@ SHIPPED = [
 ]
 SOLVERS = [*SHIPPED, SAM()]
 TWO_SIDED = [solver for solver in SOLVERS if isinstance(solver, TwoSided)]
-ROWS = [solver for solver in SOLVERS if getattr(solver, "rows", False)]
+ROWS = [solver for solver in SOLVERS if traits_of(solver).rows]
 RATE, STEPS, ROUNDS = 0.05, 5, 3
 
 every = pytest.mark.parametrize("solver", SOLVERS, ids=repr)
@@ -270,4 +270,4 @@ def test_the_price_of_a_step_is_that_of_its_passes(solver):
     model.backward = lambda *arguments: (calls.append(1), original(*arguments))[1]
     solver.run(model, job(*data()))
     first = isinstance(solver, FedSOL)  # whose first step is SGD's
-    assert len(calls) + first == STEPS * int(getattr(solver, "passes", 1.0))
+    assert len(calls) + first == STEPS * int(traits_of(solver).passes or 1.0)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError, HeteroSelectError
 from heteroselect.flower import app
 from heteroselect.flower.plan import ERROR, Plan
 from heteroselect.runs.api import settings_of
@@ -64,9 +64,10 @@ def test_what_the_run_is_is_noted_before_its_first_round_and_holds_for_the_next_
     assert (tmp_path / "run" / FINGERPRINT).read_bytes() == noted
 
 
-def test_a_run_with_rounds_that_is_older_than_fingerprints_is_given_none(tmp_path):
+def test_a_run_with_rounds_and_no_fingerprint_is_refused_and_given_none(tmp_path):
     run = context(tmp_path).run_config
     experiment = prepare(Plan.of(run["plan"]).load(tomllib.loads(run["config"])), identify=True)
     (tmp_path / "run" / ROUNDS).write_text(json.dumps({"round": 1}) + "\n")
-    assert app.identified(experiment, tmp_path / "run") is None
+    with pytest.raises(FolderError, match=r"has no fingerprint.json; run it again in a new folder"):
+        app.identified(experiment, tmp_path / "run")
     assert not (tmp_path / "run" / FINGERPRINT).exists()

@@ -99,13 +99,13 @@ from dataclasses import replace
 from heteroselect.round import client
 from heteroselect import methods
 
-whole = client.Client.send
+whole = client.Worker.send
 
 def send(self, *arguments):
     upload, pending = whole(self, *arguments)
-    return (replace(upload, payload=bytes(100)) if self.id == 1 else upload), pending
+    return (replace(upload, payload=bytes(100)) if self.client.id == 1 else upload), pending
 
-client.Client.send = send
+client.Worker.send = send
 
 mine = replace(methods.get("heteroselect"), name="mine")
 """

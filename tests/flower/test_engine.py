@@ -73,12 +73,12 @@ def test_every_method_runs_unchanged_to_the_simulators_bits(tmp_path, name, node
 
 OWN = """
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from heteroselect.parts.compress import Update
 from heteroselect.core.part import setting
+from heteroselect.core.traits import Traits
+from heteroselect.parts.compress import Update
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ class Seldom:
 
 @dataclass(frozen=True)
 class Alternating:
-    uses_density: ClassVar[bool] = False
+    traits = Traits(uses_density=False)
 
-    def compress(self, v, density, scene):
-        turn = int(scene.state.get("turn", np.zeros(1))[0])
+    def compress(self, v, density, context):
+        turn = int(context.state.get("turn", np.zeros(1))[0])
         return Update.keep(v, np.arange(turn % 2, v.size, 2)), {"turn": np.array([turn + 1.0])}
 """
 

@@ -43,7 +43,7 @@ class Half:
 
     first: int = setting(0, "which one it begins with", ge=0)
 
-    def compress(self, v, density, scene):
+    def compress(self, v, density, context):
         return Update.keep(v, np.arange(self.first, v.size, 2)), {}
 
 
@@ -129,7 +129,7 @@ def test_a_client_that_does_not_know_the_method_says_so(tmp_path):
 
 def test_a_part_from_a_file_is_named_at_the_server_and_at_the_clients(tmp_path):
     source = "from dataclasses import dataclass\nimport numpy as np\nfrom heteroselect.parts.compress import Update\n"
-    source += "@dataclass(frozen=True)\nclass Half:\n    first: int = 0\n    def compress(self, v, density, scene):\n"
+    source += "@dataclass(frozen=True)\nclass Half:\n    first: int = 0\n    def compress(self, v, density, context):\n"
     (tmp_path / "half.py").write_text(source + "        return Update.keep(v, np.arange(self.first, v.size, 2)), {}\n")
     named = {"method.compress.kind": f"{tmp_path}/half.py:Half"}
     settings = {**CHANGES, **named, "method.compress.first": 1}

@@ -35,7 +35,7 @@ class Seldom:
     patience: int = 0
 
     def select(self, scores, context):
-        return here.cohort(np.lexsort((-scores, here.population.counts))[: here.size])
+        return context.cohort(np.lexsort((-scores, context.population.counts))[: context.size])
 
 
 seldom = replace(methods.get("heteroselect"), name="seldom", select=Seldom())

@@ -259,14 +259,14 @@ def test_the_warm_up_goes_by_magnitude() -> None:
 
 
 class Onlooker:
-    """A compressor that keeps the scene it is shown."""
+    """A compressor that keeps the context it is shown."""
 
     def __init__(self) -> None:
         self.seen: list[CompressContext] = []
 
-    def compress(self, v: np.ndarray, density: float, scene: CompressContext) -> tuple[Update, PartState]:
-        self.seen.append(scene)
-        return TopK().compress(v, density, scene)[0], {"visits": scene.state.get("visits", np.zeros(1)) + 1}
+    def compress(self, v: np.ndarray, density: float, context: CompressContext) -> tuple[Update, PartState]:
+        self.seen.append(context)
+        return TopK().compress(v, density, context)[0], {"visits": context.state.get("visits", np.zeros(1)) + 1}
 
 
 def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own() -> None:
@@ -279,12 +279,12 @@ def test_the_compressor_is_shown_the_clients_scene_and_has_randomness_of_its_own
         state = trained(who, method, state, round=round, warmup=round == 1)[1]
     assert [kept.get("visits") for kept in before] == [None, 1]
     assert state["compress"]["visits"] == 2
-    for round, kept, scene in zip((1, 2), before, onlooker.seen, strict=True):
-        assert scene.state is kept or scene.state == kept == {}, "what the compressor kept, and nobody else's"
-        assert scene.warmup is (round == 1)
-        assert scene.proximal == 0.7
-        assert scene.rng.random() == STREAMS.numpy("layers", round=round, client=3).random()
-        assert scene.generator.initial_seed() == STREAMS.torch("probe", round=round, client=3).initial_seed()
+    for round, kept, context in zip((1, 2), before, onlooker.seen, strict=True):
+        assert context.state is kept or context.state == kept == {}, "what the compressor kept, and nobody else's"
+        assert context.warmup is (round == 1)
+        assert context.proximal == 0.7
+        assert context.rng.random() == STREAMS.numpy("layers", round=round, client=3).random()
+        assert context.generator.initial_seed() == STREAMS.torch("probe", round=round, client=3).initial_seed()
 
 
 # What it remembers

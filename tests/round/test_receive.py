@@ -169,8 +169,8 @@ VECTOR = RNG.standard_normal(LARGE).astype(np.float32)
 
 
 def sent_by(compress, density):
-    scene = SimpleNamespace(rng=np.random.default_rng(1))
-    return encode(compress.compress(VECTOR, density, scene)[0])
+    context = SimpleNamespace(rng=np.random.default_rng(1))
+    return encode(compress.compress(VECTOR, density, context)[0])
 
 
 def accepted(payload, ordered, compress):

@@ -46,17 +46,17 @@ def test_it_is_the_accountants_for_a_draw_without_replacement():
 
 
 def test_the_noise_of_a_cohort_counts_only_where_nothing_but_the_sum_is_looked_at():
-    whole = promised(method__screen__bound=0)
+    whole = promised(method__outlier_filter__bound=0)
     assert whole.together == 10
     assert whole.multiplier == pytest.approx(math.sqrt(10))
     for change in (
         {"method__compress__kind": "ternary"},
-        {"method__values__kind": "float16"},
+        {"method__quantize__kind": "float16"},
         {"method__aggregate__kind": "median"},
         {"world__faults__missing": 0.1},
         {"world__attack__kind": "flip", "world__attack__share": 0.1},
     ):
-        assert promised(method__screen__bound=0, **change).together == 1, change
+        assert promised(method__outlier_filter__bound=0, **change).together == 1, change
     assert promised().together == 1, "a screen looks at single updates"
 
 

@@ -66,7 +66,7 @@ def test_while_settings_are_tuned_neither_test_part_nor_unseen_owners_are_looked
 
 
 def test_more_clients_than_owners_are_refused():
-    with pytest.raises(HeteroSelectError, match="clients: allowed is at most 8, the owners that have 1 or more"):
+    with pytest.raises(HeteroSelectError, match="clients: choose at most 8, the owners that have 1 or more"):
         run({"clients": 9}, data=PEOPLE)
     with pytest.raises(HeteroSelectError, match="selected: choose at most the number of clients, which is 2"):
         run(data={name: PEOPLE[name] for name in ("p0", "p1")})

@@ -76,7 +76,7 @@ class Wrong:
 
     answer: Callable[[Any], Any]
 
-    def compress(self, v: Any, density: float, scene: Any) -> Any:
+    def compress(self, v: Any, density: float, context: Any) -> Any:
         return self.answer(v)
 
 

@@ -49,7 +49,7 @@ def test_parts_that_go_by_the_clock_are_named():
     assert of("heteroselect") == ("allocate score",)
     assert of("fedcg") == ("select fedcg", "allocate fedcg")
     assert of("scaffold") == ()
-    for horizon, found in ((None, ()), (500.0, ("rate cosine",))):
+    for horizon, found in ((None, ()), (500.0, ("lr cosine",))):
         changes = {"method.lr.kind": "cosine"} | ({} if horizon is None else {"method.lr.horizon": horizon})
         assert depends(heteroselect.load("mnist", method="fedavg", changes=changes).method) == found
 

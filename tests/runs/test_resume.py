@@ -269,7 +269,9 @@ def invoke():
 def test_a_folder_with_a_checkpoint_says_so_when_run_again(tmp_path: Path) -> None:
     out = tmp_path / "run"
     broken_off(out, 2)
-    with pytest.raises(HeteroSelectError, match=r"already holds a run .*`heteroselect resume .*run` goes on"):
+    with pytest.raises(
+        HeteroSelectError, match=r"already holds a run .*go on with this one by `heteroselect resume .*run`"
+    ):
         heteroselect.run("mnist", settings=SMALL, out=out)
 
 

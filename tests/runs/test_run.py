@@ -399,7 +399,7 @@ def test_stress_puts_the_highest_loss_on_the_slowest_link():
         ({"settings": {"selected": 13}}, "selected must be at most clients"),
         ({"data": [blobs(9), blobs(9)], "test": blobs(9)}, "selected: choose at most the number of clients"),
         ({"data": [blobs(9)] * 5}, "needs a test set"),
-        ({"data": 3}, "data: allowed are"),
+        ({"data": 3}, "data: hand over"),
         ({"threads": 0}, "threads: "),
         ({"device": "tpu"}, "device: "),
         ({"data": (np.zeros((30, 6)), np.linspace(0, 1, 30))}, "data.partition must be iid"),

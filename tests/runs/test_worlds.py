@@ -265,7 +265,7 @@ def test_labels_are_the_most_frequent_class():
     x = np.zeros((4, 2), np.float32)
     federation = own_federation([(x, np.array([1, 1, 0, 2])), (x, np.array([2, 2, 2, 0]))], (x, np.array([0, 1, 2, 0])))
     assert most_frequent(federation).tolist() == [1, 2]
-    with pytest.raises(HeteroSelectError, match="where targets are class numbers"):
+    with pytest.raises(HeteroSelectError, match="targets that are class numbers"):
         most_frequent(replace(federation, classes=None))
 
 

@@ -10,8 +10,6 @@ import typer
 
 from heteroselect.cli.options import Folder, Json
 from heteroselect.cli.terminal import out
-from heteroselect.comparison.report import tables
-from heteroselect.comparison.report.beside import beside, with_clock
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import require
@@ -28,6 +26,8 @@ def show(
     if figure is not None:
         require("report", "--figure")
     _refuse_others(folder)
+    from heteroselect.comparison.report import tables  # these take NumPy, for which help does not wait
+    from heteroselect.comparison.report.beside import beside, with_clock
     from heteroselect.settings import PaperRow
 
     with _damaged(folder):

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from heteroselect.comparison.report import tables
-from heteroselect.comparison.report.beside import beside, with_clock
 from heteroselect.runs.display import progress
 from heteroselect.runs.display.progress import Watch, err, note
 from heteroselect.runs.folder import whole_rounds
@@ -64,6 +62,9 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
+        from heteroselect.comparison.report import tables  # these take NumPy, for which help does not wait
+        from heteroselect.comparison.report.beside import beside, with_clock
+
         reached = result.summary["rounds_to_target"] is not None
         paper = beside(result.config.paper, len(result.rounds), reached=reached)
         paper = with_clock(paper, [result.config.world.charge])

@@ -32,7 +32,9 @@ def reading(title: object) -> Iterator[None]:
         if isinstance(problem, OSError) and problem.strerror:
             raise DataError(f"{title} cannot be read: {problem.strerror}.") from problem
         if isinstance(problem, TooLargeError):
-            raise DataError(f"{title} is too large: {problem}.") from problem
+            raise DataError(
+                f"{title} is too large: {problem}; make it smaller, or use a machine with more memory."
+            ) from problem
         reason = str(problem).rstrip(".") or type(problem).__name__
         raise DataError(f"{title} is cut short or damaged ({reason}), {AGAIN}.") from problem
 

@@ -227,14 +227,14 @@ class Compressor(Protocol):
     The question: what of it is sent?
 
     >>> class First:
-    ...     def compress(self, v, density, scene):
+    ...     def compress(self, v, density, context):
     ...         return Update.keep(v, np.arange(max(1, int(density * v.size)))), {}
     >>> update, _ = First().compress(np.array([3, 1, 2, 4], np.float32), 0.5, None)
     >>> update.dense().tolist()
     [3.0, 1.0, 0.0, 0.0]
     """
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]: ...
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]: ...
 
 
 class ValueCoding(Protocol):

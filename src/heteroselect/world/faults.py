@@ -92,12 +92,12 @@ class Faults:
         deadline = self.deadline or float(expected.max())
         factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
         seconds = expected * factor
-        context = np.array([kind != "missing" for kind in struck])
+        present = np.array([kind != "missing" for kind in struck])
         # a tolerance, so that the slowest of the expected is not late by a rounding
-        late = context & (seconds > deadline * (1 + 1e-9))
+        late = present & (seconds > deadline * (1 + 1e-9))
         if self.late_rule == "wait":
             late[:] = False
-        in_time = context & ~late
+        in_time = present & ~late
         if 0 < enough <= in_time.sum():
             first = np.argsort(np.where(in_time, seconds, np.inf), kind="stable")[:enough]
             return np.isin(np.arange(len(seconds)), first).tolist(), float(seconds[first].max()), seconds
@@ -111,8 +111,8 @@ class Faults:
         dropped. A late answer just comes late, unless there is a deadline after which it is dropped; a missing one is
         given up then, or when it was expected."""
         factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
-        context, seconds = np.array([kind != "missing" for kind in struck], bool), expected * factor
+        present, seconds = np.array([kind != "missing" for kind in struck], bool), expected * factor
         if not self.deadline:
             return seconds, [False] * len(seconds)
-        dropped = context & (seconds > self.deadline) & (self.late_rule == "drop")
-        return np.where(dropped | ~context, self.deadline, seconds), dropped.tolist()
+        dropped = present & (seconds > self.deadline) & (self.late_rule == "drop")
+        return np.where(dropped | ~present, self.deadline, seconds), dropped.tolist()

@@ -18,7 +18,7 @@ from heteroselect.engines.simulate.engine import Simulator
 from heteroselect.engines.simulate.evaluator import BATCH, Evaluator
 from heteroselect.engines.simulate.pool import Pool
 from heteroselect.errors import HeteroSelectError
-from heteroselect.round.client import Client, Task
+from heteroselect.round.client import Client, Task, Worker
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
@@ -77,13 +77,13 @@ def test_every_task_starts_from_the_weights_it_was_sent():
 
 def test_whoever_takes_the_most_steps_begins_and_answers_stay_in_their_order(monkeypatch):
     begun = []
-    train = Client.train
+    train = Worker.train
 
     def noted(self, order, *more):
         begun.append(order.steps)
         return train(self, order, *more)
 
-    monkeypatch.setattr(Client, "train", noted)
+    monkeypatch.setattr(Worker, "train", noted)
     with simulator(threads=1) as engine:
         weights = FlatModel(nn.Linear(3, 2)).weights()
         wanted = [orders(k, steps=steps)[0] for k, steps in ((3, 2), (0, 9), (4, 5), (1, 9))]

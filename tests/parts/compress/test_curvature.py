@@ -60,7 +60,7 @@ def layout(*sizes: int) -> Layout:
     return Layout(edges[-1], spans, spans)
 
 
-def scene(a: Tensor, *sizes: int, seed: int = 0) -> CompressContext:
+def compress_context(a: Tensor, *sizes: int, seed: int = 0) -> CompressContext:
     model = FlatModel(Layers(*sizes))
     return CompressContext(
         model=model,
@@ -262,7 +262,7 @@ def test_curvature_below_the_floor_counts_as_the_floor() -> None:
 def test_curvature_ranking_is_not_a_contraction() -> None:
     """v = (1, .1), H = (100, .01): one coordinate kept is .1, an error of 1 > (1 − ½)·1.01."""
     v = array(1, 0.1)
-    context = scene(torch.tensor([100.0, 0.01]).diag(), 2)
+    context = compress_context(torch.tensor([100.0, 0.01]).diag(), 2)
     update = Curvature(layers=1).compress(v, 0.5, context)[0]
     assert update.positions.tolist() == [1]
     left = float(((v - update.dense()) ** 2).sum())
@@ -320,7 +320,7 @@ def test_within_layer_ranking_keeps_every_quota() -> None:
     ids=["plain", "all kept", "warm-up"],
 )
 def test_nothing_is_probed_where_magnitude_decides(part: Curvature | TopK, density: float, warmup: bool) -> None:
-    context = dataclasses.replace(scene(torch.eye(4), 2, 2), loss=unlooked, warmup=warmup)
+    context = dataclasses.replace(compress_context(torch.eye(4), 2, 2), loss=unlooked, warmup=warmup)
     v = array(1, -4, 2, 3)
     update = part.compress(v, density, context)[0]
     assert update.positions.tolist() == top_positions(np.abs(v), round(4 * density)).tolist()
@@ -330,13 +330,13 @@ def test_nothing_is_probed_where_magnitude_decides(part: Curvature | TopK, densi
 def test_compress_keeps_kappa(rounding: str, kept: int) -> None:
     v = np.arange(1, 11, dtype=np.float32)
     for part in (TopK(rounding), Curvature(rounding=rounding)):  # type: ignore[arg-type]
-        sent = part.compress(v, 0.25, scene(torch.eye(10), 10))[0]
+        sent = part.compress(v, 0.25, compress_context(torch.eye(10), 10))[0]
         assert sent.positions.tolist() == list(range(10 - kept, 10))
 
 
 @pytest.mark.parametrize(("density", "warmup"), [(0.5, False), (0.5, True), (1.0, False)])
 def test_the_mask_is_kept_whatever_decided(density: float, warmup: bool) -> None:
-    context = dataclasses.replace(scene(torch.eye(6), 2, 4), warmup=warmup)
+    context = dataclasses.replace(compress_context(torch.eye(6), 2, 4), warmup=warmup)
     update, state = Curvature().compress(array(1, -4, 2, 3, 0.5, 0), density, context)
     assert list(state) == ["mask"]
     assert state["mask"].tolist() == mask_density(context.model.layout, update.positions).tolist()
@@ -344,7 +344,7 @@ def test_the_mask_is_kept_whatever_decided(density: float, warmup: bool) -> None
 
 def test_a_model_without_second_derivatives_is_sent_to_topk() -> None:
     model = FlatModel(nn.EmbeddingBag(1, 2, mode="max"))
-    context = dataclasses.replace(scene(torch.eye(2), 2), model=model)
+    context = dataclasses.replace(compress_context(torch.eye(2), 2), model=model)
     losses = {
         "not implemented": lambda: model.module(torch.tensor([[0]])).pow(2).sum(),
         "not finite": lambda: model.views[0].sum() ** 2 * torch.inf,
@@ -359,7 +359,7 @@ def test_compress_probes_only_the_layers_drawn() -> None:
     v = np.ones(9, np.float32)
     seen = set()
     for seed in range(20):
-        context = scene(torch.full((9,), 1e4).diag(), 3, 3, 3, seed=seed)
+        context = compress_context(torch.full((9,), 1e4).diag(), 3, 3, 3, seed=seed)
         kept = Curvature(layers=1).compress(v, 6 / 9, context)[0].positions
         dropped = set(range(9)) - set(kept.tolist())
         assert dropped in ({0, 1, 2}, {3, 4, 5}, {6, 7, 8})
@@ -370,14 +370,16 @@ def test_compress_probes_only_the_layers_drawn() -> None:
 @pytest.mark.parametrize("layer", [0, 1, 2])
 def test_compress_follows_the_mask_of_last_time(layer: int) -> None:
     v = np.ones(9, np.float32)
-    context = dataclasses.replace(scene(torch.full((9,), 1e4).diag(), 3, 3, 3), state={"mask": np.eye(3)[layer]})
+    context = dataclasses.replace(
+        compress_context(torch.full((9,), 1e4).diag(), 3, 3, 3), state={"mask": np.eye(3)[layer]}
+    )
     kept = Curvature(layers=1, exploration=0.0).compress(v, 6 / 9, context)[0].positions
     assert kept.tolist() == [i for i in range(9) if i // 3 != layer]
 
 
 def test_compress_hands_probes_scope_and_proximal_term_to_the_probe() -> None:
     a = torch.tensor([[3.0, 1.0], [1.0, 5.0]])
-    context = dataclasses.replace(scene(a, 1, 1), proximal=0.5)
+    context = dataclasses.replace(compress_context(a, 1, 1), proximal=0.5)
     first = context.model.layout.layers[:1]
 
     def probed(part: Curvature) -> dict[Span, np.ndarray]:

@@ -6,7 +6,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from compressing import assert_same, normal, scene
+from compressing import assert_same, compress_context, normal
 from heteroselect.parts.compress import wire
 from heteroselect.parts.compress.codecs import rotated
 from heteroselect.parts.compress.drive import Drive
@@ -28,7 +28,7 @@ def draws(v: np.ndarray, density: float, count: int) -> np.ndarray:
     """What arrives, so many times, each with a rotation of its own."""
     assert v.size & (v.size - 1) == 0
     part = Drive(v.size.bit_length() - 1)
-    sent = [part.compress(v, density, context)[0].values for context in [scene(4)] for _ in range(count)]
+    sent = [part.compress(v, density, context)[0].values for context in [compress_context(4)] for _ in range(count)]
     return np.stack(sent).astype(np.float64)
 
 
@@ -48,7 +48,7 @@ def test_it_is_without_bias(v: np.ndarray, density: float) -> None:
 def test_the_error_is_that_of_the_theory(density: float) -> None:
     """(π/(2θ) − 1)‖x‖² for large blocks."""
     v = normal(2**16)
-    sent = Drive(12).compress(v, density, scene(4))[0].values
+    sent = Drive(12).compress(v, density, compress_context(4))[0].values
     error = np.sum((sent - v) ** 2, dtype=np.float64) / np.sum(v**2, dtype=np.float64)
     assert error == pytest.approx(np.pi / (2 * density) - 1, rel=0.05)
 
@@ -56,14 +56,14 @@ def test_the_error_is_that_of_the_theory(density: float) -> None:
 @pytest.mark.parametrize("density", [1.0, 0.3])
 def test_what_arrives_is_as_long_along_the_vector_as_it_should_be(density: float) -> None:
     v = spikes(1000)
-    sent = Drive(6).compress(v, density, scene(4))[0].values
+    sent = Drive(6).compress(v, density, compress_context(4))[0].values
     assert np.dot(sent, v) == pytest.approx(np.dot(v, v), rel=1e-4)
 
 
 def test_by_hand() -> None:
     """R = (HD₂/4)(HD₁/4) as matrices, signs of Rx times ‖x‖²/‖Rx‖₁, and Rᵀ."""
     x = np.arange(1.0, 17)
-    sent = Drive(4).compress(x.astype(np.float32), 1.0, scene(16))[0]
+    sent = Drive(4).compress(x.astype(np.float32), 1.0, compress_context(16))[0]
     transform = reduce(np.kron, [np.array([[1, 1], [1, -1]])] * 4) / 4
     first, second = _signs(sent.coded.rotation.seed, 16)
     y = transform @ (second * (transform @ (first * x)))
@@ -74,7 +74,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("size", [2, 18, 20, 24, 31])
 def test_a_tail_of_fewer_than_sixteen_is_sent_as_it_is(size: int) -> None:
     """Rotated in blocks of 8, 4, 2 and 1 the mean of many would be off by up to a half there."""
-    v, context = normal(size), scene(4)
+    v, context = normal(size), compress_context(4)
     for density in (1.0, 0.1):
         sent = np.stack([Drive().compress(v, density, context)[0].values for _ in range(20)])
         assert (sent[:, size // 16 * 16 :] == v[size // 16 * 16 :]).all()
@@ -93,7 +93,7 @@ def test_a_payload_of_older_versions_is_read_as_it_was() -> None:
 
 def test_a_tail_that_is_not_of_this_vector_is_refused() -> None:
     """Kind 5 where 16 divides the size, and a payload that is shorter than its tail."""
-    even, odd = (encode(Drive().compress(normal(size), 1.0, scene(4))[0]) for size in (32, 40))
+    even, odd = (encode(Drive().compress(normal(size), 1.0, compress_context(4))[0]) for size in (32, 40))
     assert (even[12], odd[12]) == (4, 5)
     for payload, size in ((even, 32), (odd[: HEADER + 8], 40)):
         fields = list(wire._HEADER.unpack_from(payload)[2:-1])
@@ -105,7 +105,7 @@ def test_a_tail_that_is_not_of_this_vector_is_refused() -> None:
 
 def test_zeros_stay_zeros_beside_others() -> None:
     v = np.concatenate([np.zeros(16, np.float32), normal(16)])
-    sent = Drive(4).compress(v, 1.0, scene(32))[0]
+    sent = Drive(4).compress(v, 1.0, compress_context(32))[0]
     assert not sent.values[:16].any()
     assert sent.values[16:].any()
     assert sent.is_dense
@@ -114,7 +114,7 @@ def test_zeros_stay_zeros_beside_others() -> None:
 @pytest.mark.parametrize("size", [1, 7, 300, 5000])
 @pytest.mark.parametrize("density", [1.0, 0.13])
 def test_the_wire_takes_a_bit_each_and_brings_every_bit_back(size: int, density: float) -> None:
-    sent = Drive(8).compress(normal(size), density, scene(4))[0]
+    sent = Drive(8).compress(normal(size), density, compress_context(4))[0]
     payload = encode(sent)
     blocks, codes = len(sent.coded.grid.ends), sent.coded.grid.codes.size
     assert codes >= density * (size - size % 16)
@@ -124,7 +124,7 @@ def test_the_wire_takes_a_bit_each_and_brings_every_bit_back(size: int, density:
 
 
 def test_a_rotation_that_is_not_of_this_vector_is_refused() -> None:
-    sent = Drive(4).compress(normal(100), 0.5, scene(4))[0]
+    sent = Drive(4).compress(normal(100), 0.5, compress_context(4))[0]
     payload = encode(sent)
     fields = wire._HEADER.unpack_from(payload)[2:-1]
     buckets = len(sent.coded.grid.ends)

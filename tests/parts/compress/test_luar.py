@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from torch import nn
 
 import heteroselect
-from compressing import array, normal, scene
+from compressing import array, compress_context, normal
 from heteroselect.core.flat import FlatModel, Span
 from heteroselect.parts.compress import Luar
 from heteroselect.parts.compress.luar import drawn_by_inverse
@@ -58,7 +58,7 @@ def test_one_tensor_is_always_sent_and_none_is_recycled_where_there_is_none_else
 
 
 def test_what_is_recycled_is_not_sent():
-    context, v = scene(3, 4, 2), normal(9)
+    context, v = compress_context(3, 4, 2), normal(9)
     update, kept = Luar().compress(v, 1.0, context)
     assert update.is_dense
     told = {"recycled": np.array([1])}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from compressing import array, normal, scene
+from compressing import array, compress_context, normal
 from heteroselect.parts.compress.qsgd import QSGD
 
 
@@ -11,7 +11,7 @@ def draws(part: QSGD, v: np.ndarray, density: float, count: int) -> np.ndarray:
     """So many at once: copies of v side by side, each in whole buckets of its own."""
     width = -(-v.size // part.bucket) * part.bucket
     copies = np.tile(np.pad(v, (0, width - v.size)), count)
-    sent = part.compress(copies, density, scene(copies.size))[0].dense()
+    sent = part.compress(copies, density, compress_context(copies.size))[0].dense()
     return sent.reshape(count, width)[:, : v.size].astype(np.float64)
 
 
@@ -56,7 +56,7 @@ def test_variance_is_below_the_papers_bound(levels: int, bound: float, known: fl
 
 def test_no_more_are_sent_than_the_paper_expects() -> None:
     """E nnz ≤ s(s + √N) in a bucket."""
-    v, one = normal(512), scene(512)
+    v, one = normal(512), compress_context(512)
     for levels in (1, 4):
         sent = [QSGD(levels).compress(v, 1.0, one)[0].positions.size for _ in range(50)]
         assert np.mean(sent) < levels * (levels + np.sqrt(512))
@@ -64,12 +64,12 @@ def test_no_more_are_sent_than_the_paper_expects() -> None:
 
 def test_a_lone_coordinate_is_exact() -> None:
     v = array(0, 0, -0.3, 0)
-    assert QSGD(4).compress(v, 1.0, scene(4))[0].dense().tolist() == v.tolist()
+    assert QSGD(4).compress(v, 1.0, compress_context(4))[0].dense().tolist() == v.tolist()
 
 
 def test_buckets_have_their_own_norms() -> None:
     v = np.concatenate([normal(512), np.zeros(512, np.float32), 1e-6 * normal(512, 1), array(7)])
-    sent = QSGD(1).compress(v, 1.0, scene(v.size))[0]
+    sent = QSGD(1).compress(v, 1.0, compress_context(v.size))[0]
     assert sent.coded is not None
     assert sent.coded.scales.tolist() == pytest.approx(
         [np.linalg.norm(v[:512]), np.linalg.norm(v[1024:1536]), 7], rel=1e-6
@@ -82,15 +82,15 @@ def test_buckets_have_their_own_norms() -> None:
 
 def test_a_norm_beyond_the_largest_float() -> None:
     v = np.full(512, 3e38, np.float32)
-    sent = QSGD(1).compress(v, 1.0, scene(512))[0]
+    sent = QSGD(1).compress(v, 1.0, compress_context(512))[0]
     assert np.isfinite(sent.values).all()
     assert sent.values.max() == np.finfo(np.float32).max
 
 
 def test_many_levels_are_sent_dense_and_few_sparse() -> None:
     v = normal(512)
-    assert QSGD(127, bucket=4).compress(v, 0.1, scene(512))[0].is_dense
-    assert not QSGD(1).compress(v, 0.1, scene(512))[0].is_dense
+    assert QSGD(127, bucket=4).compress(v, 0.1, compress_context(512))[0].is_dense
+    assert not QSGD(1).compress(v, 0.1, compress_context(512))[0].is_dense
 
 
 @pytest.mark.parametrize(("levels", "bucket"), [(0, 512), (128, 512), (4, 0)])

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from compressing import array, normal, scene
+from compressing import array, compress_context, normal
 from heteroselect.parts.compress.random_k import RandomK
 from heteroselect.parts.compress.topk import Rounding
 
 
 def draws(part: RandomK, v: np.ndarray, density: float, count: int) -> np.ndarray:
-    one = scene(v.size)
+    one = compress_context(v.size)
     return np.stack([part.compress(v, density, one)[0].dense() for _ in range(count)]).astype(np.float64)
 
 
@@ -26,7 +26,7 @@ def variance(part: RandomK, v: np.ndarray, density: float, count: int = 3000) ->
 @pytest.mark.parametrize(("density", "rounding", "kept"), [(0.25, "ceil", 3), (0.25, "floor", 2), (0.0, "ceil", 1)])
 def test_exactly_kappa_are_kept_as_they_are(density: float, rounding: Rounding, kept: int) -> None:
     v = normal(10)
-    sent = RandomK(rounding).compress(v, density, scene(10))[0]
+    sent = RandomK(rounding).compress(v, density, compress_context(10))[0]
     assert sent.positions.size == kept
     assert (np.diff(sent.positions) > 0).all()
     assert sent.values.tolist() == v[sent.positions].tolist()
@@ -58,4 +58,4 @@ def test_the_plain_one_contracts() -> None:
 @pytest.mark.parametrize("scaled", [False, True])
 def test_density_one_sends_all(scaled: bool) -> None:
     v = normal(50)
-    assert RandomK(scaled=scaled).compress(v, 1.0, scene(50))[0].dense().tolist() == v.tolist()
+    assert RandomK(scaled=scaled).compress(v, 1.0, compress_context(50))[0].dense().tolist() == v.tolist()

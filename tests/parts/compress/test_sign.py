@@ -5,28 +5,30 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from compressing import array, assert_same, normal, scene
+from compressing import array, assert_same, compress_context, normal
 from heteroselect.parts.compress.sign import Sign
 from heteroselect.parts.compress.wire import decode, encode
 
 
 def test_signs_by_hand() -> None:
     v = array(3, -1, 2, -10, 0, 20)
-    assert Sign().compress(v, 0.1, scene(3, 3))[0].dense().tolist() == [2, -2, 2, -10, 10, 10]
-    fixed = Sign("step", 0.5).compress(v, 0.1, scene(3, 3))[0].dense()
+    assert Sign().compress(v, 0.1, compress_context(3, 3))[0].dense().tolist() == [2, -2, 2, -10, 10, 10]
+    fixed = Sign("step", 0.5).compress(v, 0.1, compress_context(3, 3))[0].dense()
     assert fixed.tolist() == [0.5, -0.5, 0.5, -0.5, 0.5, 0.5]
 
 
 @pytest.mark.parametrize("way", ["mean", "step"])
 def test_zero_counts_as_positive_and_nothing_else_does(way: Literal["mean", "step"]) -> None:
-    sent = Sign(way, 1.0).compress(array(0, -0.0, 1e-45, -1e-45, 1e-30, -1e-30, 3e38, -3e38), 0.1, scene(8))[0]
+    sent = Sign(way, 1.0).compress(array(0, -0.0, 1e-45, -1e-45, 1e-30, -1e-30, 3e38, -3e38), 0.1, compress_context(8))[
+        0
+    ]
     assert np.sign(sent.values).tolist() == [1, 1, 1, -1, 1, -1, 1, -1]
 
 
 def test_the_error_is_known_exactly() -> None:
     """(1 − φ)‖v‖² with φ = ‖v‖₁²/(N‖v‖²), layer by layer."""
     v = normal(1000)
-    sent = Sign().compress(v, 0.1, scene(300, 700))[0].dense()
+    sent = Sign().compress(v, 0.1, compress_context(300, 700))[0].dense()
     for part in (slice(0, 300), slice(300, 1000)):
         layer = v[part].astype(np.float64)
         square, count = float(layer @ layer), layer.size
@@ -37,18 +39,18 @@ def test_the_error_is_known_exactly() -> None:
 
 def test_equal_magnitudes_are_sent_without_loss() -> None:
     v = np.where(normal(100) > 0, np.float32(0.1), np.float32(-0.1))
-    assert Sign().compress(v, 0.1, scene(60, 40))[0].dense().tolist() == v.tolist()
+    assert Sign().compress(v, 0.1, compress_context(60, 40))[0].dense().tolist() == v.tolist()
 
 
 def test_one_bit_a_coordinate() -> None:
     v = normal(8000)
-    assert len(encode(Sign().compress(v, 0.1, scene(5000, 3000))[0], [5000, 8000])) == 27 + 2 * 8 + 1000
-    assert len(encode(Sign("step").compress(v, 0.1, scene(5000, 3000))[0], [5000, 8000])) == 27 + 8 + 1000
+    assert len(encode(Sign().compress(v, 0.1, compress_context(5000, 3000))[0], [5000, 8000])) == 27 + 2 * 8 + 1000
+    assert len(encode(Sign("step").compress(v, 0.1, compress_context(5000, 3000))[0], [5000, 8000])) == 27 + 8 + 1000
 
 
 def test_a_mean_of_nothing_is_nothing_and_a_step_is_a_step() -> None:
     v = np.zeros(10, np.float32)
-    sent = Sign().compress(v, 0.1, scene(4, 6))[0]
+    sent = Sign().compress(v, 0.1, compress_context(4, 6))[0]
     assert not sent.dense().any()
     assert_same(decode(encode(sent, [4, 10]), 10), sent)
-    assert Sign("step", 0.25).compress(v, 0.1, scene(4, 6))[0].dense().tolist() == [0.25] * 10
+    assert Sign("step", 0.25).compress(v, 0.1, compress_context(4, 6))[0].dense().tolist() == [0.25] * 10

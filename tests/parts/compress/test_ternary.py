@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compressing import assert_same, normal, scene
+from compressing import assert_same, compress_context, normal
 from heteroselect.core.update import Update
 from heteroselect.parts.compress import Drive, wire
 from heteroselect.parts.compress.codecs.ternary import Order
@@ -24,7 +24,7 @@ HEADER = wire._HEADER.size
 
 
 def sent(v: np.ndarray, density: float, part: Ternary | None = None, seed: int = 0) -> Update:
-    return (part or Ternary()).compress(v, density, scene(4, seed=seed))[0]
+    return (part or Ternary()).compress(v, density, compress_context(4, seed=seed))[0]
 
 
 def error(update: Update, v: np.ndarray) -> float:
@@ -81,7 +81,7 @@ def unequal(size: int) -> np.ndarray:
 def test_it_is_without_bias(make, spread: str) -> None:
     """The mean of many is as far from the vector as chance explains, in every half: a scale over several blocks, or
     over what is kept alone, fails here."""
-    v, context, part = make(1024), scene(4), Ternary(9, spread)
+    v, context, part = make(1024), compress_context(4), Ternary(9, spread)
     copies = np.tile(v, 64)  # each with a rotation of its own
     got = np.concatenate([part.compress(copies, 0.3, context)[0].values.reshape(64, -1) for _ in range(24)])
     got, count = got.astype(np.float64), len(got)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from compressing import array, normal, scene
+from compressing import array, compress_context, normal
 from heteroselect.parts.compress.terngrad import TernGrad, clipped
 from heteroselect.parts.compress.wire import encode
 
 
 def draws(part: TernGrad, v: np.ndarray, density: float, count: int) -> np.ndarray:
     """A hundred at a time: copies of v side by side, each a layer."""
-    copies, one = np.tile(v, 100), scene(*[v.size] * 100)
+    copies, one = np.tile(v, 100), compress_context(*[v.size] * 100)
     sent = np.stack([part.compress(copies, density, one)[0].dense() for _ in range(count // 100)])
     return sent.reshape(count, v.size).astype(np.float64)
 
@@ -49,7 +49,7 @@ def test_its_variance() -> None:
 
 def test_each_layer_has_a_scale_of_its_own() -> None:
     v = np.concatenate([normal(40), 100 * normal(30, 1), np.zeros(30, np.float32)])
-    sent = TernGrad(clip=0).compress(v, 1.0, scene(40, 30, 30))[0]
+    sent = TernGrad(clip=0).compress(v, 1.0, compress_context(40, 30, 30))[0]
     assert sent.coded is not None
     assert set(np.abs(sent.dense()[:40])) <= {0, np.abs(v[:40]).max()}
     assert set(np.abs(sent.dense()[40:70])) <= {0, np.abs(v[40:70]).max()}
@@ -66,13 +66,13 @@ def test_clipping_by_hand() -> None:
 def test_a_layer_of_equal_values_is_not_clipped_away() -> None:
     v = array(0.1, 0.1, 0.1, -3)
     assert clipped(v, np.array([3, 4]), 2.5).tolist() == v.tolist()
-    assert TernGrad().compress(v, 1.0, scene(3, 1))[0].dense().tolist() == v.tolist()
+    assert TernGrad().compress(v, 1.0, compress_context(3, 1))[0].dense().tolist() == v.tolist()
 
 
 def test_what_stands_out_is_clipped_to_the_scale() -> None:
     v = normal(2000)
     v[7] = 50
-    sent = TernGrad().compress(v, 1.0, scene(2000))[0]
+    sent = TernGrad().compress(v, 1.0, compress_context(2000))[0]
     assert sent.coded is not None
     assert sent.coded.scales.tolist() == pytest.approx([2.5 * float(v.std(dtype=np.float64))])
     assert sent.dense()[7] == sent.coded.scales[0]
@@ -89,4 +89,4 @@ def test_on_average_it_is_the_clipped_vector() -> None:
 
 def test_at_most_two_bits_a_coordinate() -> None:
     v = normal(8000)
-    assert len(encode(TernGrad().compress(v, 0.1, scene(8000))[0])) < 8000 * 2 / 8 + 50
+    assert len(encode(TernGrad().compress(v, 0.1, compress_context(8000))[0])) < 8000 * 2 / 8 + 50

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from compressing import array, normal, scene
+from compressing import array, compress_context, normal
 from heteroselect.parts.compress.wangni import Wangni, probabilities
 
 
 def draws(part: Wangni, v: np.ndarray, density: float, count: int) -> np.ndarray:
-    one = scene(v.size)
+    one = compress_context(v.size)
     return np.stack([part.compress(v, density, one)[0].dense() for _ in range(count)]).astype(np.float64)
 
 
@@ -51,7 +51,7 @@ def test_chances_add_up_and_follow_the_magnitudes(density: float) -> None:
 
 
 def test_the_number_sent_is_the_one_wanted_on_average() -> None:
-    v, one = normal(2000), scene(2000)
+    v, one = normal(2000), compress_context(2000)
     sent = [Wangni().compress(v, 0.1, one)[0].positions.size for _ in range(300)]
     expected = probabilities(v, 0.1).sum()
     assert np.mean(sent) == pytest.approx(expected, abs=4 * np.sqrt(expected / 300))
@@ -70,7 +70,7 @@ def test_its_variance() -> None:
 
 
 def test_the_sure_ones_are_sent_exactly_and_the_others_all_equally_large() -> None:
-    one = scene(5)
+    one = compress_context(5)
     for _ in range(20):
         sent = Wangni().compress(array(10, 1, -1, 1, 1), 0.4, one)[0]
         assert sent.positions[0] == 0
@@ -80,4 +80,4 @@ def test_the_sure_ones_are_sent_exactly_and_the_others_all_equally_large() -> No
 
 def test_density_one_sends_all() -> None:
     v = normal(50)
-    assert Wangni().compress(v, 1.0, scene(50))[0].dense().tolist() == v.tolist()
+    assert Wangni().compress(v, 1.0, compress_context(50))[0].dense().tolist() == v.tolist()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from compressing import BITS, BOOK, Codebook, array, assert_same, assert_whole_or_refused, normal, scene
+from compressing import BITS, BOOK, Codebook, array, assert_same, assert_whole_or_refused, compress_context, normal
 from compressing import coded as encode_values
 from heteroselect.core.update import Update
 from heteroselect.parts.compress import wire
@@ -56,10 +56,10 @@ SOME = [
     quantised(kind="uniform3"),
     quantised(kind="float16"),
     quantised(kind="bfloat16"),
-    Drive(6).compress(normal(304), 0.5, scene(4))[0],
-    Drive(6).compress(normal(300), 0.5, scene(4))[0],
-    Ternary(8, "energy").compress(np.repeat(array(1, 0, 3), 300)[:700] * normal(700), 0.5, scene(4))[0],
-    Codebook().compress(normal(300), 0.2, scene(4))[0],
+    Drive(6).compress(normal(304), 0.5, compress_context(4))[0],
+    Drive(6).compress(normal(300), 0.5, compress_context(4))[0],
+    Ternary(8, "energy").compress(np.repeat(array(1, 0, 3), 300)[:700] * normal(700), 0.5, compress_context(4))[0],
+    Codebook().compress(normal(300), 0.2, compress_context(4))[0],
 ]
 EACH = pytest.mark.parametrize(
     "sent",
@@ -307,7 +307,7 @@ def plain(*answers: object) -> tuple[bytes, Plain]:
 
 
 def test_a_users_codec_brings_its_update_back() -> None:
-    sent = Codebook().compress(normal(500), 0.1, scene(4))[0]
+    sent = Codebook().compress(normal(500), 0.1, compress_context(4))[0]
     payload = encode(sent, [100, 500])
     assert_same(decode(payload, 500, CODECS), sent)
     assert encode(decode(payload, 500, CODECS), [100, 500]) == payload

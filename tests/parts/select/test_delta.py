@@ -17,6 +17,7 @@ from heteroselect.core.population import Population
 from heteroselect.core.update import Update, apart
 from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.delta import Delta, floored, moved, participants
+from heteroselect.round.client import Worker
 from heteroselect.runs.experiment import prepare
 from heteroselect.settings.config import load
 
@@ -169,7 +170,7 @@ def test_what_is_reported_is_in_the_units_of_an_update():
         experiment = prepare(load("mnist", method="delta", changes={"clients": 20, "method.select.variance": True}))
         client, model = experiment.clients()[0], FlatModel(experiment.module)
         order = Order(0, 1, rate, 1.0, 1.0, 5, False, False)
-        upload, _ = client.train(order, model, experiment.task, experiment.method, {})
+        upload, _ = Worker(client, model, experiment.task, experiment.method).train(order, {})
         found.append((upload.report["norm"], upload.report["variance"]))
     (short, small), (long, large) = found
     assert (long / short, large / small) == pytest.approx((2, 4), rel=1e-2)

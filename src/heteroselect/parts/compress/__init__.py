@@ -2,6 +2,7 @@
 
 from heteroselect.core.state import PartState
 from heteroselect.core.update import Update
+from heteroselect.parts.compress.context import CompressContext, Guided, Measured
 from heteroselect.parts.compress.curvature import Curvature
 from heteroselect.parts.compress.down import CodedSteps, WholeModel
 from heteroselect.parts.compress.drive import Drive
@@ -11,7 +12,6 @@ from heteroselect.parts.compress.memory import EF21, ErrorMemory, MomentumMemory
 from heteroselect.parts.compress.privacy import PRIVACY, Gaussian, NoPrivacy
 from heteroselect.parts.compress.qsgd import QSGD
 from heteroselect.parts.compress.random_k import RandomK
-from heteroselect.parts.compress.scene import CompressContext, Guided, Measured
 from heteroselect.parts.compress.sign import Sign
 from heteroselect.parts.compress.stc import STC
 from heteroselect.parts.compress.ternary import Ternary

@@ -16,7 +16,7 @@ from heteroselect.core.part import FieldError, setting
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
+from heteroselect.parts.compress.context import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count, top_positions
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ class Curvature:
         brings = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}
         return Traits(brings=brings, carries=("rounding",), passes=1.0 + self.probes)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         """The κ best coordinates of v, and their mask. Where all are kept there is nothing to probe for, and the
         warm-up goes by magnitude."""
-        kept, layout = kept_count(density, v.size, self.rounding), scene.model.layout
+        kept, layout = kept_count(density, v.size, self.rounding), context.model.layout
         curvature: dict[Span, Values] = {}
-        if kept < v.size and not scene.warmup:
-            spans = sample_layers(layout, scene.state.get("mask"), self.layers, self.exploration, scene.rng)
-            curvature = self.curvature(scene.model, scene.loss(), spans, scene.proximal, scene.generator)
+        if kept < v.size and not context.warmup:
+            spans = sample_layers(layout, context.state.get("mask"), self.layers, self.exploration, context.rng)
+            curvature = self.curvature(context.model, context.loss(), spans, context.proximal, context.generator)
         update = self.keep(v, kept, curvature)
         return update, {"mask": mask_density(layout, update.positions)}
 
@@ -186,9 +186,9 @@ def _rerank(magnitudes: Values, weighted: Values, spans: "list[Span]", kept: int
     """Each layer keeps the quota that magnitude gives it; curvature only chooses within the layer."""
     positions = top_positions(magnitudes, kept)
     for span in spans:
-        context = (positions >= span.start) & (positions < span.stop)
-        quota = int(context.sum())
+        inside = (positions >= span.start) & (positions < span.stop)
+        quota = int(inside.sum())
         if 0 < quota < len(span):
             chosen = span.start + top_positions(weighted[span.slice], quota)
-            positions = np.concatenate([positions[~context], chosen])
+            positions = np.concatenate([positions[~inside], chosen])
     return np.sort(positions)

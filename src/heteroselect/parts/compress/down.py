@@ -20,8 +20,8 @@ from heteroselect.core.state import PartState
 from heteroselect.core.trail import DownlinkHistory
 from heteroselect.core.traits import traits_of
 from heteroselect.core.update import Values
+from heteroselect.parts.compress.context import CompressContext
 from heteroselect.parts.compress.drive import Drive
-from heteroselect.parts.compress.scene import CompressContext
 from heteroselect.parts.compress.stc import STC
 from heteroselect.parts.compress.ternary import Ternary
 from heteroselect.parts.compress.topk import TopK
@@ -85,7 +85,7 @@ class CodedSteps:
 
         coder, kept = _CODERS[self.coder], dict(state)
         v = step + state["residual"] if "residual" in state else step
-        payload = encode(coder.compress(v, self.density, _scene(rng))[0], layers)
+        payload = encode(coder.compress(v, self.density, _context(rng))[0], layers)
         decoded = decode(payload, v.size).dense()
         if traits_of(coder).promises("takes_memory"):
             kept["residual"] = v - decoded
@@ -119,7 +119,7 @@ def _has(state: PartState, clients: int) -> Counts:
     return state.get("has", np.zeros(clients, np.int64))
 
 
-def _scene(rng: np.random.Generator) -> CompressContext:
+def _context(rng: np.random.Generator) -> CompressContext:
     """These coders look at nothing but the randomness: there is no batch at the server."""
     nothing: Any = None
     return CompressContext(model=nothing, loss=nothing, proximal=0.0, warmup=False, rng=rng, generator=nothing)

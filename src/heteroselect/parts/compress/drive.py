@@ -17,8 +17,8 @@ from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.grid import Grid
 from heteroselect.parts.compress.codecs.rotated import Rotated
+from heteroselect.parts.compress.context import FORGETS, CompressContext
 from heteroselect.parts.compress.rotation import LARGEST, Rotation, longest, tail
-from heteroselect.parts.compress.scene import FORGETS, CompressContext
 from heteroselect.parts.compress.topk import kept_count
 
 
@@ -50,10 +50,10 @@ class Drive:
     def longest(self, size: int, density: float) -> int:
         return longest(size, self.exponent, density)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         finite(v)
         turned = v.size - tail(v.size)
-        rotation = Rotation(turned, int(scene.rng.integers(2**63)), self.exponent)
+        rotation = Rotation(turned, int(context.rng.integers(2**63)), self.exponent)
         blocks = rotation.blocks
         sent = np.array([kept_count(density, int(block), "ceil") for block in blocks], np.int64)
         ends = np.cumsum(sent)

@@ -7,7 +7,7 @@ from heteroselect.core.part import FieldError
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, all_positions, finite
-from heteroselect.parts.compress.scene import CompressContext
+from heteroselect.parts.compress.context import CompressContext
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Everything:
     kind: ClassVar[str] = "none"
     traits = Traits(unbiased=True, uses_density=False, takes_memory=True)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         if density < 1:
             raise FieldError("kind", f"none sends every coordinate; a density of {density:g} needs another kind: topk")
         return Update.keep(finite(v), all_positions(v.size)), {}

@@ -16,7 +16,7 @@ from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite, norm
-from heteroselect.parts.compress.scene import FORGETS, CompressContext
+from heteroselect.parts.compress.context import FORGETS, CompressContext
 
 if TYPE_CHECKING:
     from heteroselect.core.flat import Span
@@ -45,9 +45,9 @@ class Luar:
         tune=(0.1, 0.9, "linear"),
     )
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
-        sent, tensors = np.ones(finite(v).size, bool), scene.model.layout.tensors
-        for place in scene.told.get("recycled", ()):
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
+        sent, tensors = np.ones(finite(v).size, bool), context.model.layout.tensors
+        for place in context.told.get("recycled", ()):
             sent[tensors[place].slice] = False
         return Update.keep(v, np.flatnonzero(sent)), {}
 

@@ -166,9 +166,9 @@ def _decode_entropy(data: bytes, size: int, kept: int) -> Positions:
             if gaps.sum(dtype=np.float64) + segment.kept > segment.size:  # a sum of integers could wrap around
                 raise CodingError("a position is out of range")
             gaps += 1
-            context = np.cumsum(gaps, dtype=np.int64)
-            context += start - 1
-            parts.append(context)
+            found = np.cumsum(gaps, dtype=np.int64)
+            found += start - 1
+            parts.append(found)
         elif segment.kept:
             parts.append(np.arange(start, start + segment.size))
         start += segment.size

@@ -10,8 +10,8 @@ from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite
 from heteroselect.parts.compress.codecs.grid import MOST_STEPS
+from heteroselect.parts.compress.context import FORGETS, CompressContext
 from heteroselect.parts.compress.grid import to_grid, without_zeros
-from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class QSGD:
     def __post_init__(self) -> None:
         check(self)  # more levels than a code has room for would be sent as others, without an error
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         starts = np.arange(0, v.size, self.bucket)
         norms = np.sqrt(np.add.reduceat(np.square(finite(v), dtype=np.float64), starts))
         # a norm beyond float32 may be cut: no coordinate is larger than the largest float, so nothing is clipped
         scales = np.minimum(norms, np.finfo(np.float32).max).astype(np.float32)
         ends = np.minimum(starts + self.bucket, v.size)
-        return without_zeros(v.size, to_grid(v, 2 * self.levels, ends, scene.rng, scales)), {}
+        return without_zeros(v.size, to_grid(v, 2 * self.levels, ends, context.rng, scales)), {}

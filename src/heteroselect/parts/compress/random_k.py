@@ -9,7 +9,7 @@ from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite, to_float32
-from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, CompressContext, uniform
+from heteroselect.parts.compress.context import FORGETS, WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count
 
 
@@ -34,9 +34,9 @@ class RandomK:
         memory = FORGETS if self.scaled else WITHOUT_DECAY
         return Traits(brings={"error_feedback": memory, "allocate": uniform(0.2)}, unbiased=self.scaled)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         kept = kept_count(density, v.size, self.rounding)
-        positions = np.sort(scene.rng.choice(finite(v).size, kept, replace=False))
+        positions = np.sort(context.rng.choice(finite(v).size, kept, replace=False))
         update = Update.keep(v, positions)
         if self.scaled:
             update = Update(v.size, positions, to_float32(update.values.astype(np.float64) * (v.size / kept)))

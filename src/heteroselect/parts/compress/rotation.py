@@ -106,15 +106,15 @@ def _hadamard(rows: Values) -> Values:
     first, second = np.empty(width * some, np.float32), np.empty(width * some, np.float32)
     for start in range(0, count, some):
         part = rows[start : start + some]
-        context, there = first[: part.size], second[: part.size]
-        np.multiply(part.T, root, out=context.reshape(part.T.shape))
+        front, back = first[: part.size], second[: part.size]
+        np.multiply(part.T, root, out=front.reshape(part.T.shape))
         half = 1
         while half < width:
-            pairs, made = (one.reshape(-1, 2, half * len(part)) for one in (context, there))
+            pairs, made = (one.reshape(-1, 2, half * len(part)) for one in (front, back))
             np.add(pairs[:, 0], pairs[:, 1], out=made[:, 0])
             np.subtract(pairs[:, 0], pairs[:, 1], out=made[:, 1])
-            context, there, half = there, context, 2 * half
-        result[start : start + some] = context.reshape(part.T.shape).T
+            front, back, half = back, front, 2 * half
+        result[start : start + some] = front.reshape(part.T.shape).T
     return result
 
 

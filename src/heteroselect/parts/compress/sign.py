@@ -10,7 +10,7 @@ from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.grid import Grid
-from heteroselect.parts.compress.scene import FORGETS, WITHOUT_DECAY, CompressContext
+from heteroselect.parts.compress.context import FORGETS, WITHOUT_DECAY, CompressContext
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Sign:
         brings = {"error_feedback": WITHOUT_DECAY} if mean else majority
         return Traits(brings=brings, own_values=True, uses_density=False, takes_memory=mean)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         finite(v)
         if self.scale == "mean":
-            ends = np.unique([end for end in scene.model.layout.layer_ends if end > 0])
+            ends = np.unique([end for end in context.model.layout.layer_ends if end > 0])
             starts = np.concatenate([[0], ends[:-1]])
             scales = np.add.reduceat(np.abs(v).astype(np.float64), starts) / (ends - starts)
         else:

@@ -10,7 +10,7 @@ from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
 from heteroselect.parts.compress.codecs.grid import Grid
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
+from heteroselect.parts.compress.context import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import ROUNDING, Rounding, kept_count, top_positions
 
 
@@ -31,7 +31,7 @@ class STC:
 
     rounding: Rounding = setting("floor", ROUNDING)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         largest = top_positions(np.abs(v), kept_count(density, v.size, self.rounding))
         positions = largest[v[largest] != 0]
         kept = v[positions]

@@ -28,8 +28,8 @@ from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values, all_positions, finite
 from heteroselect.parts.compress.codecs.bits import Codes
 from heteroselect.parts.compress.codecs.ternary import SMALLEST, Order, Signs
+from heteroselect.parts.compress.context import FORGETS, CompressContext
 from heteroselect.parts.compress.rotation import LARGEST, Rotation, longest, tail
-from heteroselect.parts.compress.scene import FORGETS, CompressContext
 from heteroselect.parts.compress.topk import top_positions
 
 FEWEST = 8  # coordinates kept of a block: of so few that the rotation's rest of structure does not show
@@ -81,18 +81,18 @@ class Ternary:
     def longest(self, size: int, density: float) -> int:
         return longest(size, self.exponent, density)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         finite(v)
         turned = v.size - tail(v.size)
-        rotation = Rotation(turned, int(scene.rng.integers(2**63)), self.exponent)
+        rotation = Rotation(turned, int(context.rng.integers(2**63)), self.exponent)
         blocks, ends = rotation.blocks, np.cumsum(rotation.blocks)
         energies = np.add.reduceat(np.square(v[:turned], dtype=np.float64), ends - blocks)
         kept, classes = quotas(blocks, energies, density * turned, self.spread)
         y, order = rotation.turn(v[:turned]), Order(rotation, classes)
         positions = [np.empty(0, np.int64)]
         for block, before in zip(order.sparse, order.ends - blocks[order.sparse], strict=True):
-            context = y[ends[block] - blocks[block] : ends[block]]
-            positions.append(top_positions(np.abs(context), int(kept[block])) + before)
+            values = y[ends[block] - blocks[block] : ends[block]]
+            positions.append(top_positions(np.abs(values), int(kept[block])) + before)
         sparse = np.concatenate(positions)
         places = np.concatenate([order.places(sparse), order.full])
         owners = np.searchsorted(ends, places, side="right")

@@ -9,8 +9,8 @@ from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values, finite
+from heteroselect.parts.compress.context import FORGETS, CompressContext
 from heteroselect.parts.compress.grid import to_grid, without_zeros
-from heteroselect.parts.compress.scene import FORGETS, CompressContext
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class TernGrad:
         few = Traits(brings={"error_feedback": FORGETS}, own_values=True, uses_density=False, takes_memory=False)
         return replace(few, unbiased=self.clip == 0)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
-        ends = np.array(scene.model.layout.layer_ends, np.int64)
-        return without_zeros(v.size, to_grid(clipped(finite(v), ends, self.clip), 2, ends, scene.rng)), {}
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
+        ends = np.array(context.model.layout.layer_ends, np.int64)
+        return without_zeros(v.size, to_grid(clipped(finite(v), ends, self.clip), 2, ends, context.rng)), {}
 
 
 def clipped(v: Values, ends: Positions, clip: float) -> Values:

@@ -10,7 +10,7 @@ from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
+from heteroselect.parts.compress.context import WITHOUT_DECAY, CompressContext, uniform
 from heteroselect.parts.compress.topk import kept_count, top_positions
 
 _SMALLEST_SAMPLE = 1000
@@ -32,10 +32,10 @@ class Threshold:
 
     sample: float = setting(0.01, "share of the coordinates that the threshold is estimated from", gt=0, le=1)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         magnitudes = np.abs(finite(v))
         kept = kept_count(density, v.size)
-        above = np.flatnonzero((magnitudes >= self.threshold(magnitudes, density, scene.rng)) & (magnitudes > 0))
+        above = np.flatnonzero((magnitudes >= self.threshold(magnitudes, density, context.rng)) & (magnitudes > 0))
         if not 1 <= above.size <= 2 * kept:
             above = top_positions(magnitudes, 2 * kept if above.size else 1)
         return Update.keep(v, above), {}

@@ -10,7 +10,7 @@ from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Positions, Update, Values, all_positions
-from heteroselect.parts.compress.scene import WITHOUT_DECAY, CompressContext, uniform
+from heteroselect.parts.compress.context import WITHOUT_DECAY, CompressContext, uniform
 
 Rounding = Literal["ceil", "floor"]
 ROUNDING = "κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"
@@ -29,7 +29,7 @@ class TopK:
 
     rounding: Rounding = setting("ceil", ROUNDING)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         return Update.keep(v, top_positions(np.abs(v), kept_count(density, v.size, self.rounding))), {}
 
 

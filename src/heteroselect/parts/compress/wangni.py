@@ -9,7 +9,7 @@ from heteroselect.core.arrays import Reals, proportional_chances
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values, finite, to_float32
-from heteroselect.parts.compress.scene import FORGETS, CompressContext, uniform
+from heteroselect.parts.compress.context import FORGETS, CompressContext, uniform
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Wangni:
     kind: ClassVar[str] = "wangni"
     traits = Traits(brings={"error_feedback": FORGETS, "allocate": uniform(0.2)}, unbiased=True)
 
-    def compress(self, v: Values, density: float, scene: CompressContext) -> tuple[Update, PartState]:
+    def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         chances = probabilities(v, density)
-        positions = np.flatnonzero(scene.rng.random(v.size) < chances)
+        positions = np.flatnonzero(context.rng.random(v.size) < chances)
         return Update(v.size, positions, to_float32(v[positions] / chances[positions])), {}
 
 

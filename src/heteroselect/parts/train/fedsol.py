@@ -62,10 +62,10 @@ class _Perturbed:
             self.outputs = self.model.outputs
             return value
         value = self._towards(loss, x, y)
-        context, statistics = self.vector.clone(), [buffer.clone() for buffer in self.module.buffers()]
+        point, statistics = self.vector.clone(), [buffer.clone() for buffer in self.module.buffers()]
         self._perturb()
         self.model.backward(loss, x, y)
-        self.vector.copy_(context)
+        self.vector.copy_(point)
         for buffer, before in zip(self.module.buffers(), statistics, strict=True):
             buffer.copy_(before)
         return value
