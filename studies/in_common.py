@@ -21,6 +21,7 @@ from heteroselect.core.flat import FlatModel
 from heteroselect.core.messages import Order
 from heteroselect.core.moment import Moment
 from heteroselect.parts.train import Job
+from heteroselect.round.client import Worker
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.folder import read_rounds
@@ -65,35 +66,36 @@ def together(known: list[dict[str, Any]], found: dict[str, Any]) -> list[dict[st
 def measured(folder: Path, count: int) -> dict[str, Any]:
     """Of so many clients, spread over their numbers, from the model after the last round of the run."""
     torch.set_num_threads(1)
-    context, t, model = at_its_end(folder)
-    start, method = model.vector.clone(), context.method
-    moment = Moment(t + 1, context.config.rounds, read_rounds(folder)[t - 1]["cumulative_seconds"])
-    rate, clients = method.lr.eta(moment), context.clients()
+    experiment, t, model = at_its_end(folder)
+    start, method = model.vector.clone(), experiment.method
+    moment = Moment(t + 1, experiment.config.rounds, read_rounds(folder)[t - 1]["cumulative_seconds"])
+    rate, clients = method.lr.eta(moment), experiment.clients()
     learnt: dict[int, list[NDArray[np.float64]]] = {length: [] for length in LENGTHS}
     for k in np.linspace(0, len(clients) - 1, count).astype(int):
         model.vector.copy_(start)
-        batches = clients[k].batches(Order(int(k), t + 1, rate, 1.0, 1.0, 1), model, context.task, method)
+        worker = Worker(clients[k], model, experiment.task, method)
+        batches = worker.batches(Order(int(k), t + 1, rate, 1.0, 1.0, 1))
         for before, length in zip((0, *LENGTHS), LENGTHS, strict=False):
             steps = (length - before) * method.solver.steps
-            method.solver.run(model, Job(context.task.loss, batches, [rate], steps))
+            method.solver.run(model, Job(experiment.task.loss, batches, [rate], steps))
             learnt[length].append((model.vector - start).numpy().astype(np.float64))
     lines = [{"steps": length * method.solver.steps, **shares(np.stack(updates))} for length, updates in learnt.items()]
-    return {"round": t, "rate": rate, "clients": count, "seed": context.config.seed, "lengths": lines}
+    return {"round": t, "rate": rate, "clients": count, "seed": experiment.config.seed, "lengths": lines}
 
 
 def at_its_end(folder: Path) -> tuple[Experiment, int, FlatModel]:
     """The experiment, its last round that is saved, and the model there: what it shows where the run has ended."""
-    context = prepare(load(folder / "config.toml"))
-    model = FlatModel(context.module)
+    experiment = prepare(load(folder / "config.toml"))
+    model = FlatModel(experiment.module)
     saved = Checkpoints(folder).rounds()
     if saved:
         model.vector.copy_(torch.from_numpy(Checkpoints(folder).load(saved[0]).server["weights"]))
-        return context, saved[0], model
+        return experiment, saved[0], model
     tensors: dict[str, Tensor] = load_file(folder / "model.safetensors")
     with torch.no_grad():
         for name, parameter in model.module.named_parameters():
             parameter.copy_(tensors[name])
-    return context, len(read_rounds(folder)), model
+    return experiment, len(read_rounds(folder)), model
 
 
 def shares(updates: NDArray[np.float64]) -> dict[str, float]:

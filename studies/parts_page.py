@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from heteroselect.comparison.report.tables import ROLES
+from heteroselect.cli.listings import ROLES
 from heteroselect.core.part import declared, kind_of
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import Entry

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from heteroselect.cli.listings import kinds_page, settings_page
 from heteroselect.cli.lists import general_settings, method_settings
-from heteroselect.comparison.report.tables import kinds_page, settings_page
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 HEAD, REST = "| setting | default | allowed | meaning |", "\n\n## What overrides what"

@@ -40,11 +40,11 @@ def main() -> None:
 
 def measured(run: Path, states: Path) -> list[dict[str, Any]]:
     """Of each state the round and the accuracies of its three points."""
-    context = prepare(load(run / "config.toml"))
-    ahead = context.method.server_optimizer.rate * context.method.server_optimizer.momentum  # type: ignore[attr-defined]  # of look-ahead
+    experiment = prepare(load(run / "config.toml"))
+    ahead = experiment.method.server_optimizer.rate * experiment.method.server_optimizer.momentum  # type: ignore[attr-defined]  # of look-ahead
     rows = []
-    with Pool(context.module, threads=2) as pool:
-        metric = evaluator(context, pool)
+    with Pool(experiment.module, threads=2) as pool:
+        metric = evaluator(experiment, pool)
         for path in sorted(states.glob("server-*.safetensors")):
             found = points(load_file(path), ahead)
             accuracies = {name: metric.evaluate(Weights(torch.from_numpy(one), {})) for name, one in found.items()}

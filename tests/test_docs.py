@@ -12,9 +12,9 @@ import pytest
 import heteroselect
 from heteroselect import methods
 from heteroselect.cli import privacy
+from heteroselect.cli.listings import settings_page
 from heteroselect.comparison import study as studies
 from heteroselect.comparison.over_seeds import tail
-from heteroselect.comparison.report.tables import settings_page
 from heteroselect.comparison.results import change
 from heteroselect.core import evaluate
 from heteroselect.core.streams import Streams

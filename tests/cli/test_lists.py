@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heteroselect.comparison.report.tables import ROLES
+from heteroselect.cli.listings import ROLES
 from heteroselect.core.part import declared
 from heteroselect.methods import REGISTRY, counted
 from heteroselect.parts.kinds import KINDS

@@ -133,7 +133,7 @@ def test_a_comparison_says_that_ones_own_file_has_changed(call, here, seldom):
     assert call(*words, *small)[0] == 0
     (here / "mine.py").write_text(SELDOM + "# the same\n")
     code, _, err = call(*words, *small)
-    assert (code, "(method.source: your file has changed); allowed is a new folder" in err) == (2, True)
+    assert (code, "(method.source: your file has changed); name a new folder" in err) == (2, True)
 
 
 def test_a_mistake_after_the_first_round_loses_none_of_the_rounds(call, here, quick, seldom):

@@ -139,7 +139,7 @@ def test_it_is_compared_with_others_and_the_grid_goes_on(mine: Path, tmp_path: P
         assert found.exit_code == 0, found.output
     table = json.loads((tmp_path / "grid" / "compare.json").read_text())
     assert [(run["method"], run["seed"]) for run in table["runs"]] == [
-        (name, seed) for seed in (1, 2) for name in ("heteroselect", "seldom", "plain")
+        (name, seed) for name in ("heteroselect", "seldom", "plain") for seed in (1, 2)
     ]
     found = call("compare", "mnist", "--methods", f"{mine}:seldom,{mine.parent}/./{mine.name}:seldom", *sets())
     assert "two of them have one name" in str(found.exception)

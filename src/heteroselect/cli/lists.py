@@ -7,12 +7,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from heteroselect.cli import listings
 from heteroselect.cli.terminal import out
-from heteroselect.comparison.report import tables
 from heteroselect.errors import SettingError
 
 if TYPE_CHECKING:
-    from heteroselect.comparison.report.tables import Kind
+    from heteroselect.cli.listings import Kind
     from heteroselect.settings import Setting
 
 
@@ -20,7 +20,7 @@ def presets() -> None:
     """List the ready experiments."""
     from heteroselect.settings import config
 
-    _print(tables.presets_table({name: config.load(name).config for name in config.presets()}))
+    _print(listings.presets_table({name: config.load(name).config for name in config.presets()}))
 
 
 def settings(
@@ -33,12 +33,12 @@ def settings(
     general, kinds = list(general_settings(prefix)), list(method_settings(prefix))
     if not general and not kinds:
         groups = dict.fromkeys(one.key.rpartition(".")[0] for one in general_settings())
-        names = [name for name in groups if name] + [f"method.{role}" for role in tables.ROLES]
+        names = [name for name in groups if name] + [f"method.{role}" for role in listings.ROLES]
         raise SettingError(f"settings: none starts with {prefix!r}; the groups are {', '.join(names)}.")
     if markdown:
-        found = [tables.settings_page(general) if general else "", tables.kinds_page(kinds)]
+        found = [listings.settings_page(general) if general else "", listings.kinds_page(kinds)]
     else:
-        found = [tables.settings_text(general), tables.kinds_text(kinds)]
+        found = [listings.settings_text(general), listings.kinds_text(kinds)]
     typer.echo("\n\n".join(filter(None, found)))
 
 
@@ -78,7 +78,7 @@ def methods(
         return
     method = own.method(name) if own.is_path(name) else get(name)
     about = REGISTRY[name].text() if name in REGISTRY else f"{method.name}: your own, from {name}"
-    typer.echo(f"{about}\n\n{tables.parts_text(method, whole=whole)}")
+    typer.echo(f"{about}\n\n{listings.parts_text(method, whole=whole)}")
 
 
 def _print(table: Table) -> None:
