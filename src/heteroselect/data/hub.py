@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from heteroselect.data import HUB
 from heteroselect.data.examples import Columns, Examples, Source
 from heteroselect.data.files import Array
 from heteroselect.data.own import inputs_of, owned, source_of, targets_of
 from heteroselect.data.table import column_of
 from heteroselect.errors import DataError, SettingError
-
-HUB = "hf:"
 
 
 def read_hub(name: str, columns: Columns, test_fraction: float, seed: int) -> Source:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from heteroselect.data import HUB
 from heteroselect.errors import FolderError, SettingError
 from heteroselect.runs.folder import WORK, as_user_error
 from heteroselect.settings import Config
@@ -245,8 +246,6 @@ def refuse_changes(settings: Mapping[str, Any]) -> None:
 
 def refuse_unnamed_download(path: Path, config: Config, settings: Mapping[str, Any]) -> None:
     """A folder does not get to download: what comes from the hub has no checksum before it is here."""
-    from heteroselect.data.hub import HUB  # which takes PyTorch, for which help does not wait
-
     name = config.data.name
     there = Path(name.removeprefix(HUB)).expanduser().is_dir()
     if name.startswith(HUB) and not there and "data.name" not in flatten(settings):
