@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from heteroselect.data.hub import HUB
+from heteroselect.data import HUB
 from heteroselect.errors import FolderError, HeteroSelectError, SettingError
 from heteroselect.round.method import Method
 from heteroselect.runs.api import choose_device, resume, run_loaded

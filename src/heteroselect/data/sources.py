@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from heteroselect.data import HUB
 from heteroselect.data.audiomnist import FILE, read_audiomnist
 from heteroselect.data.cifar import read_cifar
 from heteroselect.data.examples import Columns, Pixels, Source
 from heteroselect.data.files import Parts, reading
-from heteroselect.data.hub import HUB, read_hub
+from heteroselect.data.hub import read_hub
 from heteroselect.data.idx import read_mnist
 from heteroselect.data.npz import read_npz
 from heteroselect.data.shakespeare import ROLES, read_shakespeare
