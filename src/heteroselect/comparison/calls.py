@@ -14,6 +14,7 @@ from heteroselect.comparison import finish as ends
 from heteroselect.comparison import results as kept
 from heteroselect.comparison import study as studies
 from heteroselect.comparison import tune as tuning
+from heteroselect.comparison.claims import sentence
 from heteroselect.comparison.grid import Cell, Runner, Source, called, clocked, grid
 from heteroselect.comparison.result import Comparison
 from heteroselect.comparison.tune import Found, Tuned
@@ -162,7 +163,7 @@ def study(
         done = ends.ended(planned.cells, failed, "study")
         command = f"heteroselect study {'TABLES' if isinstance(source, Mapping) else source}{_in_python(own)}"
         rows = kept.collect(wanted, name, planned, command)
-        claims = {kept.sentence(claim): claim for claim in rows["claims"]}
+        claims = {sentence(claim): claim for claim in rows["claims"]}
         left = {**failed, **planned.refused}
         more = {"folder": path if out else None, "claims": tuple(claims)}
         found = ends.compared(planned.cells, done, left, ranked=False, **more)
