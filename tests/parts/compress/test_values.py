@@ -81,13 +81,11 @@ def test_float32_needs_no_codes() -> None:
     assert Float32().apply(update, [5], np.random.default_rng()) is update
 
 
-@pytest.mark.parametrize(("bucket", "ends"), [(0, [1, 3, 4]), (2, [2, 4]), (3, [3, 4]), (9, [4])])
-def test_a_bucket_is_a_layer_or_so_many_values(bucket: int, ends: list[int]) -> None:
+def test_a_bucket_is_a_layer() -> None:
     update = Update(12, np.array([0, 5, 6, 11]), np.array([1, 2, -3, 4], np.float32))
-    sent = UniformValues(2, bucket, "nearest").apply(update, [4, 8, 12], np.random.default_rng())
-    assert sent.coded.ends.tolist() == ends
-    largest = [np.abs(part).max() for part in np.split(update.values, ends[:-1])]
-    assert sent.coded.scales.tolist() == largest
+    sent = UniformValues(2, "nearest").apply(update, [4, 8, 12], np.random.default_rng())
+    assert sent.coded.ends.tolist() == [1, 3, 4]
+    assert sent.coded.scales.tolist() == [1, 3, 4]
 
 
 def test_the_bits_of_a_value() -> None:
