@@ -71,11 +71,6 @@ def test_an_unknown_name_is_refused_with_the_names_allowed(name: str, tmp_path: 
     fails(name, tmp_path, "data.name", repr(name), *NAMES, ".npz")
 
 
-def test_only_the_folder_the_user_names_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HETEROSELECT_DATA", "/somewhere")
-    assert data_folders(tmp_path) == [tmp_path]
-
-
 def test_without_a_folder_the_variable_comes_first_then_data_then_the_cache(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +80,7 @@ def test_without_a_folder_the_variable_comes_first_then_data_then_the_cache(
     monkeypatch.setenv("HETEROSELECT_DATA", "/somewhere")
     assert data_folders(None) == [Path("/somewhere"), Path("data"), cache]
     assert default_folder() == Path("/somewhere")
+    assert data_folders(nowhere) == [nowhere], "and a folder that is named is the only one"
 
 
 @pytest.mark.parametrize("value", [None, "", "relative"])
@@ -622,20 +618,15 @@ GOOD = {"x": np.zeros((4, 2)), "y": np.arange(4)}
         (GOOD | {"x": np.array([[0.0, np.nan]] * 4)}, ("x in", "finite")),
         (GOOD | {"x": np.array([[0.0, 1e300]] * 4)}, ("x in", "finite")),
         (GOOD | {"x": np.zeros((4, 28, 28, 4), np.uint8)}, ("x in", "(4, 28, 28, 4)", "(n, c, h, w)")),
-        (GOOD | {"x_test": np.zeros((4, 3)), "y_test": np.arange(4)}, ("whose x differs",)),
-        (GOOD | {"x_test": np.zeros((4, 2), int), "y_test": np.arange(4)}, ("whose x differs",)),
-        (GOOD | {"x_test": np.zeros((4, 2)), "y_test": np.zeros(4)}, ("whose y differs",)),
+        (GOOD | {"x_test": np.zeros((4, 3)), "y_test": np.arange(4)}, ("the test part of", "its x")),
+        (GOOD | {"x_test": np.zeros((4, 2), int), "y_test": np.arange(4)}, ("the test part of", "its x")),
+        (GOOD | {"x_test": np.zeros((4, 2)), "y_test": np.zeros(4)}, ("the test part of", "its y")),
         ({"x": np.zeros((1, 2)), "y": [0]}, ("one example", "two are needed")),
     ],
 )
 def test_an_unusable_npz_is_named(arrays: dict[str, Any], words: tuple[str, ...], tmp_path: Path) -> None:
     name = npz(tmp_path, **arrays)
     fails(name, None, name, *words)
-
-
-@pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0, float("nan")])
-def test_a_test_fraction_outside_its_range_is_refused(fraction: float, tmp_path: Path) -> None:
-    fails(npz(tmp_path, **GOOD), None, "data.test_fraction", "between 0 and 1", test_fraction=fraction)
 
 
 def test_an_npz_that_is_not_there_or_is_none_is_named(tmp_path: Path) -> None:
@@ -685,7 +676,7 @@ def test_an_npz_that_is_small_and_holds_more_than_half_of_the_memory_is_refused(
     file = tmp_path / "bomb.npz"
     np.savez_compressed(file, x=np.zeros((1000, 100)), y=np.zeros(1000, int))
     assert file.stat().st_size < 10_000
-    monkeypatch.setattr("heteroselect.data.npz.memory", lambda: 1_000_000)
+    monkeypatch.setattr("heteroselect.data.own_files.memory", lambda: 1_000_000)
     fails(str(file), None, str(file), "more than half of this machine's memory, 500,000")
 
 

@@ -10,7 +10,8 @@ import torch
 import heteroselect
 from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Source
-from heteroselect.data.federation import set_aside, set_aside_each
+from heteroselect.data.federation import set_aside
+from heteroselect.data.own import set_aside_each
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.result import Result
 from heteroselect.settings.config import load
