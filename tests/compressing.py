@@ -59,6 +59,17 @@ def normal(size: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=size).astype(np.float32)
 
 
+def draws(part: Any, v: np.ndarray, density: float, count: int = 3000) -> np.ndarray:
+    """What arrives, so many times."""
+    context = compress_context(v.size)
+    return np.stack([part.compress(v, density, context)[0].dense() for _ in range(count)]).astype(np.float64)
+
+
+def variance(part: Any, v: np.ndarray, density: float, count: int = 3000) -> float:
+    """The mean squared error of so many."""
+    return float(np.mean(np.sum((draws(part, v, density, count) - v) ** 2, axis=1)))
+
+
 BITS = {"float16": 16, "bfloat16": 16, "uniform2": 2, "uniform3": 3, "uniform4": 4, "uniform8": 8}
 
 

@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from compressing import compress_context, normal
+from compressing import compress_context, draws, normal, variance
 from heteroselect.parts.compress.random_k import RandomK
-
-
-def draws(v: np.ndarray, density: float, count: int) -> np.ndarray:
-    one = compress_context(v.size)
-    return np.stack([RandomK().compress(v, density, one)[0].dense() for _ in range(count)]).astype(np.float64)
 
 
 @pytest.mark.parametrize(("density", "kept"), [(0.25, 3), (0.0, 1), (1.0, 10)])
@@ -22,12 +17,11 @@ def test_exactly_kappa_are_kept_as_they_are(density: float, kept: int) -> None:
 
 
 def test_every_coordinate_has_the_same_chance() -> None:
-    kept = draws(np.ones(10, np.float32), 0.3, 3000)
+    kept = draws(RandomK(), np.ones(10, np.float32), 0.3)
     assert kept.mean(axis=0) == pytest.approx(np.full(10, 0.3), abs=4 * np.sqrt(0.3 * 0.7 / 3000))
 
 
 def test_it_contracts() -> None:
     """E‖C(v) − v‖² = (1 − κ/N)‖v‖²."""
     v = normal(20)
-    errors = np.sum((draws(v, 0.2, 3000) - v) ** 2, axis=1)
-    assert errors.mean() == pytest.approx(0.8 * float(v @ v), rel=0.02)
+    assert variance(RandomK(), v, 0.2) == pytest.approx(0.8 * float(v @ v), rel=0.02)
