@@ -115,18 +115,13 @@ def test_the_same_generator_gives_the_same_probe_and_another_does_not() -> None:
     assert first == same != other
 
 
-def test_a_layer_the_loss_does_not_use_has_only_the_proximal_curvature() -> None:
+@pytest.mark.parametrize("used", [True, False], ids=["unused", "linear"])
+def test_what_the_loss_does_not_bend_has_only_the_proximal_curvature(used: bool) -> None:
     model = FlatModel(Layers(2, 3))
-    loss = model.module.parts[0](torch.eye(2))  # type: ignore[index]
+    first = model.module.parts[0]  # type: ignore[index]
+    loss = first(torch.eye(2)) if used else model.vector.sum() * 0 + sum(view.sum() for view in model.views)
     found = hutchinson(model, loss, model.layout.layers, 0.25, generator())
-    assert [values.tolist() for values in found.values()] == [[1.25, 1.25], [0.25, 0.25, 0.25]]
-
-
-def test_a_linear_loss_has_no_curvature_of_its_own() -> None:
-    model = FlatModel(Vector(3))
-    loss = model.module.w.sum()  # type: ignore[operator, union-attr]
-    found = hutchinson(model, loss, model.layout.layers, 0.25, generator())
-    assert [values.tolist() for values in found.values()] == [[0.25] * 3]
+    assert [values.tolist() for values in found.values()] == [[1.25 if used else 0.25] * 2, [0.25] * 3]
 
 
 def test_the_probe_leaves_model_and_gradient_alone() -> None:

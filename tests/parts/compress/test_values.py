@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compressing import BITS
 from compressing import coded as encode_values
-from heteroselect.parts.compress import BFloat16, Float16, Float32, UniformValues, Update
+from heteroselect.parts.compress import UniformValues, Update
 from heteroselect.parts.compress.codecs.bits import pack, packed_size, unpack
 from heteroselect.parts.compress.grid import to_grid
 
@@ -60,29 +60,11 @@ def test_random_rounding_is_unbiased(kind: str) -> None:
     assert means == pytest.approx([1.0, 0.3, -0.11], abs=4 * step / 2 / np.sqrt(40_000) + 1e-6)
 
 
-@pytest.mark.parametrize("kind", list(BITS))
-def test_own_values_are_kept_to_the_bit(kind: str) -> None:
-    values = np.random.default_rng(4).normal(size=500).astype(np.float32)
-    once = encode_values(values, kind, one_bucket(values)).values()
-    again = encode_values(once, kind, one_bucket(values)).values()
-    assert once.tobytes() == again.tobytes()
-
-
-def test_float32_needs_no_codes() -> None:
-    update = Update(5, np.array([0, 1, 4]), np.ones(3, np.float32))
-    assert Float32().apply(update, [5], np.random.default_rng()) is update
-
-
 def test_a_bucket_is_a_layer() -> None:
     update = Update(12, np.array([0, 5, 6, 11]), np.array([1, 2, -3, 4], np.float32))
     sent = UniformValues(2, "nearest").apply(update, [4, 8, 12], np.random.default_rng())
     assert sent.coded.ends.tolist() == [1, 3, 4]
     assert sent.coded.scales.tolist() == [1, 3, 4]
-
-
-def test_the_bits_of_a_value() -> None:
-    parts = (Float32(), Float16(), BFloat16(), UniformValues(), UniformValues(bits=3))
-    assert [part.bits for part in parts] == [32, 16, 16, 4, 3]
 
 
 def test_halves_are_those_of_numpy_and_never_infinite() -> None:
