@@ -112,20 +112,18 @@ def _members(place: Path, names: Sequence[str]) -> dict[str, bytes]:
     """The named files of a folder or a .tar.gz, which is read once from front to back."""
     found: dict[str, bytes] = {}
     if place.is_dir():
-        for file in (place / name for name in names):
-            if file.is_file():
-                found[file.name] = unpacked(file)
+        found = {name: unpacked(place / name) for name in names if (place / name).is_file()}
     else:
         with reading(place), gzip.open(place) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for member in tar:
-                content = tar.extractfile(member) if PurePosixPath(member.name).name in names else None
+                name = PurePosixPath(member.name).name
+                content = tar.extractfile(member) if name in names else None
                 if content is not None:
-                    found[PurePosixPath(member.name).name] = content.read()
+                    found[name] = content.read()
             while stream.read(1 << 20):  # the checksum stands behind the last byte, which tar never asks for
                 pass
-    for name in names:
-        if name not in found:
-            raise missing(title_of(place, name))
+    if absent := [name for name in names if name not in found]:
+        raise missing(title_of(place, absent[0]))
     return {name: found[name] for name in names}
 
 

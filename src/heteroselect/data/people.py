@@ -88,10 +88,11 @@ def read_audiomnist(name: str, folder: Path, test_fraction: float) -> Source:
     file = folder / FILE
     if not file.is_file():
         raise missing(file)
-    arrays = arrays_of(file, ("x", "y", "user", "rep"))
-    if absent := [key for key in ("x", "y", "user", "rep") if key not in arrays]:
+    keys = ("x", "y", "user", "rep")
+    arrays = arrays_of(file, keys)
+    if absent := [key for key in keys if key not in arrays]:
         raise missing(f"{absent[0]} in {file}")
-    x, y, user, rep = (arrays[key] for key in ("x", "y", "user", "rep"))
+    x, y, user, rep = (arrays[key] for key in keys)
     count = len(y) if y.ndim else 0
     if x.dtype != np.uint8 or x.shape != (count, 28, 28) or not count or {user.shape, rep.shape} != {(count,)}:
         raise broken(file, "is damaged (its arrays are not of images of 28×28 bytes)")
