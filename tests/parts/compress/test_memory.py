@@ -24,28 +24,19 @@ def test_beta_of_other_settings() -> None:
     assert ErrorMemory("static", static=0.7).beta(0.12) == ErrorMemory("static", static=0.7).beta(1.0) == 0.7
 
 
-def rest(memory: ErrorMemory, v: Values, sent: Update | None, beta: float) -> Values:
-    """What is left of v, by itself."""
-    return memory.update_state(memory.offer(v, {})[1], sent, beta)["residual"]
-
-
-def test_memory_is_added_to_the_next_update() -> None:
-    kept = {"residual": np.array([1, 1, 0, 0], np.float32)}
-    assert ErrorMemory().offer(V, kept)[0].tolist() == [5, -2, 2, -1]
-
-
-def test_the_rest_stays_and_the_sent_does_not() -> None:
-    assert rest(ErrorMemory(), V, largest(V, 2), beta=0.5).tolist() == [0, 0, 1, -0.5]
-    assert V.tolist() == [4, -3, 2, -1], "the vector that went into the compressor is left alone"
-
-
-def test_what_did_not_arrive_stays_whole() -> None:
-    assert rest(ErrorMemory(), V, None, beta=0.5).tolist() == V.tolist()
-
-
-def test_what_the_values_lost_on_the_way_stays_too() -> None:
+def test_what_is_added_and_what_stays_by_hand() -> None:
+    part, kept = ErrorMemory(), {"residual": np.array([1, 1, 0, 0], np.float32)}
+    assert part.offer(V, kept)[0].tolist() == [5, -2, 2, -1]
+    v, offered = part.offer(V, {})
+    assert v.tolist() == V.tolist()
     rounded = Update(4, np.array([0]), np.array([3.5], np.float32))
-    assert rest(ErrorMemory(), V, rounded, beta=1.0).tolist() == [0.5, -3, 2, -1]
+    for sent, beta, rest in (
+        (largest(V, 2), 0.5, [0, 0, 1, -0.5]),
+        (None, 0.5, V.tolist()),  # what did not arrive stays whole
+        (rounded, 1.0, [0.5, -3, 2, -1]),  # and so does what the values lost on the way
+    ):
+        assert part.update_state(offered, sent, beta)["residual"].tolist() == rest
+    assert V.tolist() == [4, -3, 2, -1], "the vector that went into the compressor is left alone"
 
 
 def test_a_waiting_coordinate_leaks_to_beta_to_the_j() -> None:
