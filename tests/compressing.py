@@ -12,7 +12,7 @@ from heteroselect.core.flat import FlatModel
 from heteroselect.core.part import setting
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
-from heteroselect.parts.compress import CompressContext, PartState
+from heteroselect.parts.compress import CompressContext, PartState, wire
 from heteroselect.parts.compress.codecs import Head
 from heteroselect.parts.compress.codecs.bits import pack, packed_size, unpack
 from heteroselect.parts.compress.codecs.float import BFLOAT16, FLOAT16
@@ -55,8 +55,26 @@ def array(*values: float) -> np.ndarray:
     return np.array(values, np.float32)
 
 
+def spikes(size: int) -> np.ndarray:
+    """Five large coordinates among small ones."""
+    v = 0.01 * normal(size, 1)
+    v[:5] = [5, -3, 2, 1, 0.5]
+    return v
+
+
 def normal(size: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=size).astype(np.float32)
+
+
+def draws(part: Any, v: np.ndarray, density: float, count: int = 3000) -> np.ndarray:
+    """What arrives, so many times."""
+    context = compress_context(v.size)
+    return np.stack([part.compress(v, density, context)[0].dense() for _ in range(count)]).astype(np.float64)
+
+
+def variance(part: Any, v: np.ndarray, density: float, count: int = 3000) -> float:
+    """The mean squared error of so many."""
+    return float(np.mean(np.sum((draws(part, v, density, count) - v) ** 2, axis=1)))
 
 
 BITS = {"float16": 16, "bfloat16": 16, "uniform2": 2, "uniform3": 3, "uniform4": 4, "uniform8": 8}
@@ -67,6 +85,24 @@ def coded(values: Values, kind: str, ends: np.ndarray, rng: np.random.Generator 
     if kind in ("float16", "bfloat16"):
         return (FLOAT16 if kind == "float16" else BFLOAT16).coded(values)
     return to_grid(values, (1 << BITS[kind]) - 1, ends, rng)
+
+
+HEADER = wire._HEADER.size
+FIELDS = ("size", "kept", "kind", "steps", "code", "buckets", "width")
+
+
+def fields_of(payload: bytes) -> dict[str, int]:
+    """What the header says."""
+    return dict(zip(FIELDS, wire._HEADER.unpack_from(payload)[2:-1], strict=True))
+
+
+def forged(payload: bytes, body: bytes | None = None, at: int | None = None, **changes: int) -> bytes:
+    """A payload with other fields or another body (or a part of it from `at` on), and a checksum that fits: what a liar
+    would send."""
+    magic, version, *_ = wire._HEADER.unpack_from(payload)
+    old, known = payload[HEADER:], tuple((fields_of(payload) | changes).values())
+    new = old if body is None else body if at is None else old[: at - HEADER] + body + old[at - HEADER + len(body) :]
+    return wire._HEADER.pack(magic, version, *known, wire._checksum(known, new)) + new
 
 
 def assert_same(a: Update, b: Update) -> None:

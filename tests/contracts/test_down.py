@@ -41,7 +41,6 @@ ALL = [
     CodedSteps("stc", 0.2),
     CodedSteps("drive", 0.5),
     CodedSteps("ternary", 0.5),
-    CodedSteps("drive", 1.0, storage=False),
     Halves(),
 ]
 each = pytest.mark.parametrize("part", ALL, ids=repr)

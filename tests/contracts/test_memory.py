@@ -21,7 +21,6 @@ class Sum:
 
     kind: ClassVar[str] = "sum"
     traits = Traits(keeps=True)
-    keep_unweighted: ClassVar[bool] = False
 
     def beta(self, theta: float) -> float:
         return 1.0
@@ -43,7 +42,7 @@ PARTS: list[Any] = [
     NoMemory(),
     ErrorMemory(),
     ErrorMemory("static", static=1.0),
-    ErrorMemory(minimum=0.5, maximum=0.9, keep_unweighted=True),
+    ErrorMemory(minimum=0.5, maximum=0.9),
     EF21(),
     MomentumMemory(),
     MomentumMemory(0.0),
@@ -79,7 +78,6 @@ def test_every_kind_is_here() -> None:
 @EACH
 def test_its_declarations_hold_together(part: Any) -> None:
     check(part)
-    assert isinstance(getattr(part, "keep_unweighted", False), bool)
     assert all(0 <= part.beta(theta) <= 1 for theta in (0.0, 0.12, 0.5, 1.0))
     assert bool(rounds(part)[1]) == traits_of(part).keeps
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from heteroselect.data import download, sources
-from heteroselect.data.download import ARCHIVES, CHUNK, MNIST, Archive, fetch
+from heteroselect.data.download import CHUNK, PUBLISHED, Archive
 from heteroselect.errors import HeteroSelectError
 
 IDX = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
@@ -91,11 +91,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "new" / "folder"
 
 
+def fetch(archive: Archive | None, folder: Path, name: str = "cifar10", **settings: Any) -> Path:
+    """Download this archive as if it were the published one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if archive is not None:
+            patch.setitem(download.PUBLISHED, name, (archive,))  # type: ignore[arg-type]
+        return download.fetch(name, folder, **settings)
+
+
 def fails(archive: Archive, folder: Path, *words: str, **settings: Any) -> None:
     """One sentence with all the words and where to put the file by hand, and a folder left as it was."""
     before = sorted(folder.iterdir()) if folder.is_dir() else []
     with pytest.raises(HeteroSelectError) as caught:
-        fetch("cifar10", folder, archive=archive, **settings)
+        fetch(archive, folder, **settings)
     message = str(caught.value)
     for word in (*words, "cifar10", archive.url, "set.tar.gz", str(folder), "by hand"):
         assert word in message
@@ -106,37 +114,31 @@ def fails(archive: Archive, folder: Path, *words: str, **settings: Any) -> None:
 
 def test_a_good_download_arrives_whole_and_reports_progress(server: Server, folder: Path) -> None:
     steps: list[tuple[int, int]] = []
-    file = fetch("cifar10", folder, archive=server.archive("good"), progress=lambda *step: steps.append(step))
+    file = fetch(server.archive("good"), folder, progress=lambda *step: steps.append(step))
     assert file == folder / "set.tar.gz"
     assert file.read_bytes() == BODY
     assert list(folder.iterdir()) == [file]
+    (folder / "other").touch()
+    assert file.stat().st_mode == (folder / "other").stat().st_mode
     done = [step[0] for step in steps]
     assert done == sorted(set(done))
     assert len(done) >= 4
     assert steps[-1] == (len(BODY), len(BODY))
     assert {total for _, total in steps} == {len(BODY)}
-
-
-def test_the_file_gets_the_permissions_of_any_other_new_file(server: Server, folder: Path) -> None:
-    file = fetch("cifar10", folder, archive=server.archive("good"))
-    (folder / "other").touch()
-    assert file.stat().st_mode == (folder / "other").stat().st_mode
-
-
-def test_a_server_that_names_no_length_will_do(server: Server, folder: Path) -> None:
-    assert fetch("cifar10", folder, archive=server.archive("silent")).read_bytes() == BODY
+    file.unlink()
+    assert fetch(server.archive("silent"), folder).read_bytes() == BODY, "a server that names no length will do"
 
 
 def test_a_mirror_gives_the_file_its_published_name(server: Server, folder: Path) -> None:
     mirror = server.archive("good").url.replace("set.tar.gz", "mirrored")
-    file = fetch("cifar10", folder, url=mirror, archive=server.archive("nowhere"))
+    file = fetch(server.archive("nowhere"), folder, url=mirror)
     assert file == folder / "set.tar.gz"
     assert server.hits == ["good"]
 
 
 def test_a_good_file_already_there_is_not_downloaded_again(server: Server, folder: Path) -> None:
     for _ in range(2):
-        assert fetch("cifar10", folder, archive=server.archive("good")).read_bytes() == BODY
+        assert fetch(server.archive("good"), folder).read_bytes() == BODY
     assert server.hits == ["good"]
 
 
@@ -149,13 +151,14 @@ def test_a_wrong_file_already_there_is_left_alone(content: bytes, fault: str, se
     target = folder / "set.tar.gz"
     target.write_bytes(content)
     with pytest.raises(HeteroSelectError, match=f"already there but is not .*{fault}.*delete it"):
-        fetch("cifar10", folder, archive=server.archive("good"))
+        fetch(server.archive("good"), folder)
     assert target.read_bytes() == content
     assert list(folder.iterdir()) == [target]
     assert server.hits == []
 
 
-def test_a_cut_connection_leaves_nothing(server: Server, folder: Path) -> None:
+def test_a_cut_connection_and_an_http_error_leave_nothing(server: Server, folder: Path) -> None:
+    fails(server.archive("nowhere"), folder, "404")
     fails(server.archive("cut"), folder, f"cut after {CHUNK + 5:,} of {len(BODY):,} bytes")
 
 
@@ -168,7 +171,7 @@ def test_sha256_decides(server: Server, folder: Path) -> None:
     right = hashlib.sha256(BODY).hexdigest()
     fails(server.archive("flipped", sha256=right), folder, "SHA-256", right)
     fails(server.archive("good", sha256="0" * 64), folder, "SHA-256", right)
-    assert fetch("cifar10", folder, archive=server.archive("good")).read_bytes() == BODY
+    assert fetch(server.archive("good"), folder).read_bytes() == BODY
 
 
 def test_another_length_is_refused_before_a_byte_is_read(server: Server, folder: Path) -> None:
@@ -180,10 +183,6 @@ def test_another_length_is_refused_before_a_byte_is_read(server: Server, folder:
         progress=lambda done, total: steps.append(done),
     )
     assert steps == []
-
-
-def test_an_http_error_is_told(server: Server, folder: Path) -> None:
-    fails(server.archive("nowhere"), folder, "404")
 
 
 def test_no_network_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,12 +218,12 @@ def test_an_interruption_passes_through_and_leaves_nothing(
         raise stop
 
     with pytest.raises(stop):
-        fetch("cifar10", folder, archive=server.archive("good"), progress=interrupt)
+        fetch(server.archive("good"), folder, progress=interrupt)
     assert list(folder.iterdir()) == []
 
 
 def test_mnist_that_is_installed_is_not_downloaded(folder: Path) -> None:
-    assert (fetch("mnist", folder) / "train-images-idx3-ubyte.xz").is_file()
+    assert (download.fetch("mnist", folder) / "train-images-idx3-ubyte.xz").is_file()
     assert not folder.exists()
 
 
@@ -232,38 +231,35 @@ def test_mnist_that_is_not_installed_is_four_files_of_a_folder(
     server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "heteroselect_mnist", None)
-    names = [archive.file for archive in MNIST]
+    names = [archive.file for archive in PUBLISHED["mnist"]]
     assert names == [f"{name}-ubyte.gz" for name in IDX]
     small = [server.archive("nowhere", url=f"https://there/{name}") for name in names]
-    monkeypatch.setattr(download, "MNIST", tuple(small))
+    monkeypatch.setitem(download.PUBLISHED, "mnist", tuple(small))  # type: ignore[arg-type]
     steps: list[tuple[int, int]] = []
     there = f"http://127.0.0.1:{server.server_port}/good/"
-    place = fetch("mnist", folder, url=there, progress=lambda *step: steps.append(step))
+    place = download.fetch("mnist", folder, url=there, progress=lambda *step: steps.append(step))
     assert place == folder / "mnist"
     assert sorted(file.name for file in place.iterdir()) == sorted(names)
     assert all((place / name).read_bytes() == BODY for name in names)
     assert steps[-1] == (4 * len(BODY), 4 * len(BODY))
     assert [step[0] for step in steps] == sorted({step[0] for step in steps})
-    assert fetch("mnist", folder, url=there) == place
+    assert download.fetch("mnist", folder, url=there) == place
     assert server.hits == ["good"] * 4, "what is there is only checked"
 
 
 def test_only_known_names_can_be_downloaded(folder: Path) -> None:
     with pytest.raises(HeteroSelectError, match=r"'svhn'.*mnist, cifar10, cifar100, tinyimagenet"):
-        fetch("svhn", folder)
+        download.fetch("svhn", folder)
 
 
 def test_what_is_downloaded_is_what_the_loader_looks_for() -> None:
-    assert set(ARCHIVES) == set(sources.NAMES) - {"mnist", "shakespeare", "audiomnist"}
-    for name, archive in ARCHIVES.items():
-        with pytest.raises(HeteroSelectError, match=re.escape(archive.file)):
-            sources.load(name, Path("/no/such/folder"))
-
-
-def test_the_published_checksums_are_well_formed() -> None:
-    for archive in (*ARCHIVES.values(), *MNIST):
-        assert re.fullmatch("[0-9a-f]{64}", archive.sha256)
-        assert archive.url.startswith("https://")
+    assert set(PUBLISHED) == set(sources.NAMES) - {"shakespeare", "audiomnist"}
+    for name, archives in PUBLISHED.items():
+        assert all(re.fullmatch("[0-9a-f]{64}", archive.sha256) for archive in archives)
+        assert all(archive.url.startswith("https://") for archive in archives)
+        if len(archives) == 1:
+            with pytest.raises(HeteroSelectError, match=re.escape(archives[0].file)):
+                sources.load(name, Path("/no/such/folder"))
 
 
 @pytest.mark.parametrize("scheme", ["http", "ftp", "file"])

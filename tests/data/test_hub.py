@@ -166,16 +166,6 @@ def test_shards_are_those_of_flower_datasets(datasets: Any, partitioners: Any):
     assert found[0] == found[1]
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning")  # of pyarrow, in their sort
-def test_with_a_remainder_they_leave_examples_out_and_we_do_not(datasets: Any, partitioners: Any):
-    labels = np.arange(125) % 5
-    theirs = theirs_of(partitioners.ShardPartitioner(6, "label", num_shards_per_partition=2), datasets, labels)
-    mine = shards(labels, 6, 2, np.random.default_rng(1))
-    assert sorted(map(len, theirs)) == [20] * 6  # 125 // 12 = 10 examples a shard: 5 are nobody's
-    assert sum(map(len, mine)) == 125
-    assert {len(share) for share in mine} <= {20, 21, 22}
-
-
 def test_dirichlet_is_the_same_distribution_as_that_of_flower_datasets(datasets: Any, partitioners: Any):
     """The shares of a class have E[Σ p²] = (α + 1)/(Kα + 1), here 1.5/3 = 0.5 with K = 4 and α = ½."""
     labels = np.repeat(np.arange(150), 40)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from heteroselect.data.shakespeare import ALPHABET, LENGTH
+from heteroselect.data.people import ALPHABET, LENGTH
 from heteroselect.data.sources import load
 from heteroselect.errors import HeteroSelectError
 
@@ -89,7 +89,7 @@ def test_a_part_of_the_plays_is_not_enough(tmp_path: Path):
         load("shakespeare", tmp_path)
     plays(tmp_path)
     (tmp_path / "shakespeare.txt.xz").unlink()
-    with pytest.raises(HeteroSelectError, match=r"shakespeare\.txt \(plain, \.xz or \.gz\) is missing"):
+    with pytest.raises(HeteroSelectError, match=r"shakespeare\.txt \(plain, \.gz or \.xz\) is missing"):
         load("shakespeare", tmp_path)
 
 

@@ -146,12 +146,13 @@ def test_a_fraction_of_zero_is_iid_and_not_a_missing_class() -> None:
     assert 15 < counts.var() < 45  # chance, 27, and not an exactly even hand
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 13, 24])
-def test_dominant_by_hand_for_ten_classes_of_600(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "overdrawn"), [(0, False), (1, False), (13, True), (24, True)])
+def test_dominant_by_hand_for_ten_classes_of_600(seed: int, overdrawn: bool) -> None:
     """20 clients of 300: 120 of the dominant class, 20 of each other, as long as the 600 of a class last."""
     labels = blocks(10, 600)
     counts = table(partition.dominant(labels, 20, 0.4, default_rng(seed), classes=10), labels, 10)
     favourite = default_rng(seed).integers(10, size=20)  # the first thing drawn
+    assert (np.bincount(favourite).max() > 5) is np.bool_(overdrawn)
     for c in range(10):
         fans, others = np.sort(counts[favourite == c, c]), counts[favourite != c, c]
         served = min(len(fans), 5)  # 5 × 120 = 600
@@ -161,11 +162,6 @@ def test_dominant_by_hand_for_ten_classes_of_600(seed: int) -> None:
         else:
             assert others.sum() == 600 - 120 * served
             assert others.max() - others.min() <= 1
-
-
-def test_two_of_those_seeds_overdraw_a_class() -> None:
-    most = [np.bincount(default_rng(seed).integers(10, size=20)).max() for seed in (0, 1, 2, 3, 13, 24)]
-    assert [fans > 5 for fans in most] == [False] * 4 + [True] * 2
 
 
 def test_the_remainder_goes_to_random_other_classes_one_each() -> None:
@@ -373,18 +369,7 @@ def test_split_calls_the_rule_with_its_own_setting(rule: str, authors: bool) -> 
 @pytest.mark.parametrize(
     ("rule", "wrong", "says"),
     [
-        ("sorted", {}, r"data\.partition .*dominant, missing, dirichlet, iid, shards.* sorted"),
-        ("dominant", {"fraction": 1.01}, r"data\.dominant_fraction .*0 and 1.* 1\.01"),
-        ("dominant", {"fraction": -0.1, "authors": True}, r"data\.dominant_fraction .*0 and 1"),
-        ("dominant", {"fraction": float("nan")}, r"data\.dominant_fraction"),
         ("missing", {"absent": 10}, r"data\.missing_classes .*0\.\.9.* 10"),
-        ("missing", {"absent": -1, "authors": True}, r"data\.missing_classes .*0\.\.9.* -1"),
-        ("dirichlet", {"alpha": 0.0}, r"data\.dirichlet_alpha .*above 0.* 0\.0"),
-        ("dirichlet", {"alpha": float("inf")}, r"data\.dirichlet_alpha .*finite"),
-        ("shards", {"shards_per_client": 0}, r"data\.shards_per_client .*1 or more.* 0"),
-        ("iid", {"authors": True}, r"data\.variant .*dominant or missing.* iid"),
-        ("shards", {"authors": True}, r"data\.variant .*dominant or missing.* shards"),
-        ("dirichlet", {"authors": True}, r"data\.variant .*dominant or missing.* dirichlet"),
         ("dominant", {"classes": None}, r"data\.partition must be iid.* without a class label"),
         ("shards", {"classes": None}, r"data\.partition must be iid.* without a class label"),
         ("dirichlet", {"classes": 9}, r"labels .*0 to 8.* 0 to 9"),
@@ -396,19 +381,12 @@ def test_wrong_settings_are_named(rule: str, wrong: dict[str, Any], says: str) -
 
 
 @pytest.mark.parametrize(("rule", "authors"), EVERY)
-@pytest.mark.parametrize("clients", [-1, 0, 21])
-def test_more_clients_than_examples_or_none_at_all(rule: str, authors: bool, clients: int) -> None:
-    with pytest.raises(HeteroSelectError, match=rf"^clients .*1 and the 20 examples.* {clients}\.$"):
-        partition.split(blocks(10, 2), clients, rule, default_rng(0), **SETTINGS | {"authors": authors})
+def test_more_clients_than_examples(rule: str, authors: bool) -> None:
+    with pytest.raises(HeteroSelectError, match=r"^clients .*1 and the 20 examples.* 21\.$"):
+        partition.split(blocks(10, 2), 21, rule, default_rng(0), **SETTINGS | {"authors": authors})
 
 
 def test_a_setting_of_another_rule_is_not_looked_at() -> None:
-    elsewhere = SETTINGS | {
-        "classes": None,
-        "fraction": 7.0,
-        "absent": -1,
-        "alpha": 0.0,
-        "shards_per_client": 0,
-    }
+    elsewhere = SETTINGS | {"classes": None, "fraction": 7.0, "absent": -1, "alpha": 0.0, "shards_per_client": 0}
     measured = default_rng(1).normal(size=(9, 2))  # targets that are no class numbers
     assert sizes(partition.split(measured, 3, "iid", default_rng(0), **elsewhere)) == [3, 3, 3]

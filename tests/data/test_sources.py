@@ -71,11 +71,6 @@ def test_an_unknown_name_is_refused_with_the_names_allowed(name: str, tmp_path: 
     fails(name, tmp_path, "data.name", repr(name), *NAMES, ".npz")
 
 
-def test_only_the_folder_the_user_names_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HETEROSELECT_DATA", "/somewhere")
-    assert data_folders(tmp_path) == [tmp_path]
-
-
 def test_without_a_folder_the_variable_comes_first_then_data_then_the_cache(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +80,7 @@ def test_without_a_folder_the_variable_comes_first_then_data_then_the_cache(
     monkeypatch.setenv("HETEROSELECT_DATA", "/somewhere")
     assert data_folders(None) == [Path("/somewhere"), Path("data"), cache]
     assert default_folder() == Path("/somewhere")
+    assert data_folders(nowhere) == [nowhere], "and a folder that is named is the only one"
 
 
 @pytest.mark.parametrize("value", [None, "", "relative"])
@@ -282,32 +278,29 @@ def pack_tar(folder: Path, archive: Path, order: Callable[[list[Path]], list[Pat
 
 
 @pytest.mark.parametrize("form", ["folder", "direct", "archive"])
-def test_cifar10_in_every_form(form: str, tmp_path: Path) -> None:
-    folder = write_cifar("cifar10", tmp_path / "w" / "cifar-10-batches-bin")
+@pytest.mark.parametrize(
+    ("name", "inner", "pixels"),
+    [
+        ("cifar10", "cifar-10", Pixels((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010), augment=True)),
+        ("cifar100", "cifar-100", Pixels((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761), augment=True)),
+    ],
+)
+def test_cifar_in_every_form(name: str, inner: str, pixels: Pixels, form: str, tmp_path: Path) -> None:
+    """CIFAR-100 by its fine label."""
+    ten = name == "cifar10"
+    folder = write_cifar(name, tmp_path / "w" / f"{inner}-{'batches-bin' if ten else 'binary'}", 2 if ten else 10)
     if form == "archive":  # the order of an archive's members says nothing
-        pack_tar(folder, tmp_path / "cifar-10-binary.tar.gz", lambda files: sorted(files, reverse=True))
-    source = load("cifar10", {"folder": folder.parent, "direct": folder, "archive": tmp_path}[form])
+        pack_tar(folder, tmp_path / f"{inner}-binary.tar.gz", lambda files: sorted(files, reverse=True))
+    source = load(name, {"folder": folder.parent, "direct": folder, "archive": tmp_path}[form])
     assert source.train.x.shape == (10, 3, 32, 32)
     assert source.train.y.tolist() == list(range(10))
     assert source.train.x[:, 0, 1, 0].tolist() == list(range(10))
     assert source.train.x[4, :, 31, 31].tolist() == [4, 104, 200]
     assert source.train.x[4, 0, 0].tolist() == [255] * 32
     assert source.test.x[:, 1, 0, 0].tolist() == [150, 151, 152]
+    assert source.test.y.tolist() == ([0, 1, 2] if ten else [50, 51, 52])
     assert (source.train.x.dtype, source.train.y.dtype) == (torch.uint8, torch.int64)
-    assert (source.name, source.classes) == ("cifar10", 10)
-    assert source.pixels == Pixels((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010), augment=True)
-
-
-@pytest.mark.parametrize("form", ["folder", "direct", "archive"])
-def test_cifar100_uses_the_fine_label(form: str, tmp_path: Path) -> None:
-    folder = write_cifar("cifar100", tmp_path / "w" / "cifar-100-binary", 4, 2)
-    pack_tar(folder, tmp_path / "cifar-100-binary.tar.gz")
-    source = load("cifar100", {"folder": folder.parent, "direct": folder, "archive": tmp_path}[form])
-    assert source.train.y.tolist() == [0, 1, 2, 3]
-    assert source.test.y.tolist() == [50, 51]
-    assert source.train.x[3, :, 9, 9].tolist() == [3, 103, 200]
-    assert source.classes == 100
-    assert source.pixels == Pixels((0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761), augment=True)
+    assert (source.name, source.classes, source.pixels) == (name, 10 if ten else 100, pixels)
 
 
 @pytest.mark.parametrize(
@@ -553,12 +546,6 @@ def test_an_npz_without_a_test_part_is_split_by_its_seed(tmp_path: Path) -> None
     assert not torch.equal(other, source.test.x)
 
 
-@pytest.mark.parametrize(("fraction", "held"), [(0.001, 1), (0.999, 2), (0.5, 2)])
-def test_both_parts_of_a_split_hold_something(fraction: float, held: int, tmp_path: Path) -> None:
-    source = load(npz(tmp_path, x=np.zeros((3, 1)), y=[0, 1, 2]), None, test_fraction=fraction)
-    assert (len(source.train), len(source.test)) == (3 - held, held)
-
-
 def test_an_npz_brings_its_own_test_part_and_classes_count_over_both(tmp_path: Path) -> None:
     name = npz(tmp_path, x_train=[[1], [2]], y_train=[0, 1], x_test=[[3]], y_test=[6])
     source = load(name, None)
@@ -622,20 +609,15 @@ GOOD = {"x": np.zeros((4, 2)), "y": np.arange(4)}
         (GOOD | {"x": np.array([[0.0, np.nan]] * 4)}, ("x in", "finite")),
         (GOOD | {"x": np.array([[0.0, 1e300]] * 4)}, ("x in", "finite")),
         (GOOD | {"x": np.zeros((4, 28, 28, 4), np.uint8)}, ("x in", "(4, 28, 28, 4)", "(n, c, h, w)")),
-        (GOOD | {"x_test": np.zeros((4, 3)), "y_test": np.arange(4)}, ("whose x differs",)),
-        (GOOD | {"x_test": np.zeros((4, 2), int), "y_test": np.arange(4)}, ("whose x differs",)),
-        (GOOD | {"x_test": np.zeros((4, 2)), "y_test": np.zeros(4)}, ("whose y differs",)),
+        (GOOD | {"x_test": np.zeros((4, 3)), "y_test": np.arange(4)}, ("the test part of", "its x")),
+        (GOOD | {"x_test": np.zeros((4, 2), int), "y_test": np.arange(4)}, ("the test part of", "its x")),
+        (GOOD | {"x_test": np.zeros((4, 2)), "y_test": np.zeros(4)}, ("the test part of", "its y")),
         ({"x": np.zeros((1, 2)), "y": [0]}, ("one example", "two are needed")),
     ],
 )
 def test_an_unusable_npz_is_named(arrays: dict[str, Any], words: tuple[str, ...], tmp_path: Path) -> None:
     name = npz(tmp_path, **arrays)
     fails(name, None, name, *words)
-
-
-@pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0, float("nan")])
-def test_a_test_fraction_outside_its_range_is_refused(fraction: float, tmp_path: Path) -> None:
-    fails(npz(tmp_path, **GOOD), None, "data.test_fraction", "between 0 and 1", test_fraction=fraction)
 
 
 def test_an_npz_that_is_not_there_or_is_none_is_named(tmp_path: Path) -> None:
@@ -685,7 +667,7 @@ def test_an_npz_that_is_small_and_holds_more_than_half_of_the_memory_is_refused(
     file = tmp_path / "bomb.npz"
     np.savez_compressed(file, x=np.zeros((1000, 100)), y=np.zeros(1000, int))
     assert file.stat().st_size < 10_000
-    monkeypatch.setattr("heteroselect.data.npz.memory", lambda: 1_000_000)
+    monkeypatch.setattr("heteroselect.data.own_files.memory", lambda: 1_000_000)
     fails(str(file), None, str(file), "more than half of this machine's memory, 500,000")
 
 

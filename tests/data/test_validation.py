@@ -10,7 +10,8 @@ import torch
 import heteroselect
 from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples, Source
-from heteroselect.data.federation import set_aside, set_aside_each
+from heteroselect.data.federation import set_aside
+from heteroselect.data.own import set_aside_each
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.result import Result
 from heteroselect.settings.config import load
@@ -57,9 +58,6 @@ def test_the_training_part_is_the_same_whatever_is_evaluated_on() -> None:
     assert torch.equal(judged.test.x, SOURCE.test.x)
     other = set_aside(SOURCE, 0.2, "test", Streams(2))
     assert not torch.equal(other.train.x, judged.train.x)
-
-
-def test_a_fraction_of_zero_sets_nothing_aside() -> None:
     assert set_aside(SOURCE, 0.0, "test", Streams(1)) is SOURCE
 
 

@@ -169,7 +169,7 @@ def test_the_authors_question_never_reads_more_than_one_epoch(batches: int, seen
 # Training
 
 
-@pytest.mark.parametrize("compress", [TopK(), Curvature(), Curvature(ranking="within-layer", scope="layers")])
+@pytest.mark.parametrize("compress", [TopK(), Curvature()])
 def test_two_equal_trainings_give_equal_bytes(compress: TopK | Curvature) -> None:
     method = replace(PLAIN, compress=compress)
     state: State = {}
@@ -340,15 +340,16 @@ def test_the_mask_is_the_kept_fraction_of_each_layer(used: bool) -> None:
 
 
 def test_the_last_mask_decides_which_layer_is_probed() -> None:
-    """Without exploration a mask that lies in one layer leaves the other to magnitude."""
-    method = replace(PLAIN, compress=Curvature(layers=1, exploration=0.0, ranking="within-layer"))
+    """Without exploration a mask that lies in one layer leaves the other to magnitude: its largest are kept."""
+    method = replace(PLAIN, compress=Curvature(layers=1, exploration=0.0))
     plain = set(sent(client(), replace(PLAIN, compress=TopK())).positions.tolist())
     halves = (set(range(36)), set(range(36, 57)))
     for probed, other in ((0, 1), (1, 0)):
         mask = np.zeros(2)
         mask[probed] = 1
         found = set(sent(client(), method, state={"compress": {"mask": mask}}).positions.tolist())
-        assert found & halves[other] == plain & halves[other]
+        nested = (found & halves[other], plain & halves[other])
+        assert nested[0] <= nested[1] or nested[1] <= nested[0]
         assert found & halves[probed] != plain & halves[probed]
 
 

@@ -117,7 +117,6 @@ def test_ef21_brings_its_server_and_its_weights():
         ({"method__quantize__kind": "uniform", "method__quantize__bits": 4}, lambda m: m.quantize.bits, 4),
         ({"method__score__mode": "stale"}, lambda m: m.score.mode, "stale"),
         ({"method__error_feedback__kind": "momentum"}, lambda m: type(m.error_feedback).__name__, "MomentumMemory"),
-        ({"method__error_feedback__keep_unweighted": True}, lambda m: m.keep_unweighted, True),
         ({"method__score__sketch": 4096}, lambda m: m.sketch, 4096),
         ({"method__allocate__warmup": "ramp"}, lambda m: m.allocate.warmup, "ramp"),
         ({"method__outlier_filter__bound": 5.0}, lambda m: m.outlier_filter.bound, 5.0),

@@ -16,7 +16,8 @@ import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.core.streams import Streams
 from heteroselect.data.examples import Examples
-from heteroselect.data.federation import Federation, own_federation
+from heteroselect.data.federation import Federation
+from heteroselect.data.own import own_federation
 from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.folder import read_rounds
 from heteroselect.runs.worlds import most_frequent

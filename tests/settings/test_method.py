@@ -249,12 +249,6 @@ def test_another_solver_keeps_steps_and_batch_and_another_rate_its_start():
         ),
         (
             "heteroselect",
-            {"compress": "random-k", "compress__scaled": True, "error_feedback": "error"},
-            "method.compress",
-            "error_feedback none only",
-        ),
-        (
-            "heteroselect",
             {"compress": "sign", "compress__scale": "step", "error_feedback": "error"},
             "method.compress",
             "error_feedback none only",

@@ -105,6 +105,11 @@ def answered(given: object, size: int) -> tuple[Update, PartState]:
         raise ValueError(
             f"allowed as the answer of compress is (Update, a dict of what is kept), not {', '.join(words)}"
         )
+    _check_update(update, size)
+    return update, dict(kept)
+
+
+def _check_update(update: Update, size: int) -> None:
     positions, values = np.asarray(update.positions), np.asarray(update.values)
     if update.size != size or positions.ndim != 1 or positions.shape != values.shape:
         raise ValueError(
@@ -118,7 +123,6 @@ def answered(given: object, size: int) -> tuple[Update, PartState]:
     inside = not len(positions) or (positions[0] >= 0 and positions[-1] < size)
     if not inside or not (positions[1:] > positions[:-1]).all():
         raise ValueError(f"allowed are positions of an Update that rise from one to the next, from 0 to {size - 1}")
-    return update, dict(kept)
 
 
 def finite(v: Values) -> Values:

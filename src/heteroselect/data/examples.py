@@ -62,18 +62,22 @@ def joined(parts: Sequence[Examples]) -> Examples:
 
 
 def hold_out(whole: Examples, fraction: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
-    """The rest and a part that is held out, drawn at random; at least one example each, in the order they had."""
+    """The rest and a part that is held out, drawn at random; at least one example each, in the order they had. Where
+    there are owners, each holds some out."""
+    if whole.owner is not None:
+        return _hold_out_of_each(whole, whole.owner.numpy(), fraction, rng)
     held = min(max(round(len(whole) * fraction), 1), len(whole) - 1)
     order = torch.from_numpy(rng.permutation(len(whole)))
     return whole.take(order[held:].sort().values), whole.take(order[:held].sort().values)
 
 
-def hold_out_of_each(whole: Examples, fraction: float, rng: np.random.Generator) -> tuple[Examples, Examples]:
+def _hold_out_of_each(
+    whole: Examples, owner: Ints, fraction: float, rng: np.random.Generator
+) -> tuple[Examples, Examples]:
     """The same of each owner's examples, at least one each; an owner of one example keeps it."""
-    assert whole.owner is not None
     order = rng.permutation(len(whole))
-    by_owner = order[np.argsort(whole.owner.numpy()[order], kind="stable")]
-    sizes = np.bincount(whole.owner.numpy())
+    by_owner = order[np.argsort(owner[order], kind="stable")]
+    sizes = np.bincount(owner)
     counts = np.where(sizes > 1, np.clip(np.rint(sizes * fraction), 1, np.maximum(sizes - 1, 1)), 0)
     rank = np.arange(len(whole)) - np.repeat(sizes.cumsum() - sizes, sizes)
     held = rank < np.repeat(counts, sizes)

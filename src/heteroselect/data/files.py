@@ -18,8 +18,6 @@ from heteroselect.files import TooLargeError
 Array = NDArray[Any]
 Parts = tuple[Examples, Examples]
 
-AGAIN = "so download or copy it again"
-
 
 @contextmanager
 def reading(title: object) -> Iterator[None]:
@@ -36,15 +34,27 @@ def reading(title: object) -> Iterator[None]:
                 f"{title} is too large: {problem}; make it smaller, or use a machine with more memory."
             ) from problem
         reason = str(problem).rstrip(".") or type(problem).__name__
-        raise DataError(f"{title} is cut short or damaged ({reason}), {AGAIN}.") from problem
+        raise broken(title, f"is cut short or damaged ({reason})") from problem
 
 
 def title_of(place: Path, member: str) -> str:
     return f"{member} in {place}" if place.is_file() else str(place / member)
 
 
-def missing(title: object) -> HeteroSelectError:
-    return HeteroSelectError(f"{title} is missing from the data set, {AGAIN}.")
+def broken(title: object, how: str) -> DataError:
+    return DataError(f"{title} {how}, so download or copy it again.")
+
+
+def missing(title: object) -> DataError:
+    return broken(title, "is missing from the data set")
+
+
+def packed_or_plain(*spellings: Path) -> Path:
+    """The first of these files that is there, plain or compressed."""
+    for file in (Path(f"{plain}{suffix}") for suffix in ("", ".gz", ".xz") for plain in spellings):
+        if file.is_file():
+            return file
+    raise missing(f"{spellings[0]} (plain, .gz or .xz)")
 
 
 def unpacked(file: Path) -> bytes:
@@ -57,7 +67,7 @@ def check_labels(labels: Array, limit: int, title: object) -> None:
     wrong = np.flatnonzero(labels >= limit)
     if wrong.size:
         at = int(wrong[0])
-        raise DataError(f"{title} is damaged (label {at} is {labels[at]}, the highest is {limit - 1}), {AGAIN}.")
+        raise broken(title, f"is damaged (label {at} is {labels[at]}, the highest is {limit - 1})")
 
 
 def examples_of(x: Array, labels: Array) -> Examples:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from heteroselect.core.streams import Streams
 from heteroselect.data import HUB
 from heteroselect.data.examples import Columns, Examples, Source
 from heteroselect.data.files import Array
-from heteroselect.data.own import inputs_of, owned, source_of, targets_of
-from heteroselect.data.table import column_of
+from heteroselect.data.own import source_of
+from heteroselect.data.own_files import column_of, inputs_of, owned, targets_of
 from heteroselect.errors import DataError, SettingError
 
 
@@ -23,13 +24,13 @@ def read_hub(name: str, columns: Columns, test_fraction: float, seed: int) -> So
     train = splits["train"] if "train" in splits else next(iter(splits.values()))
     test = splits.get("test") if len(splits) > 1 else None
     first, second = _examples(name, train, columns), None if test is None else _examples(name, test, columns)
-    if not columns.natural:
-        return source_of(name, first, second, (), name, test_fraction, seed)
-    column_of(columns.owner, train.column_names, "data.owner_column", name)
-    mine, theirs = (None if part is None else np.asarray(list(part[columns.owner])) for part in (train, test))
-    assert mine is not None
-    marked, judged, whose = owned(first, mine, second, theirs, f"column {columns.owner!r} of {name}")
-    return source_of(name, marked, judged, whose, name, test_fraction, seed)
+    whose: tuple[str, ...] = ()
+    if columns.natural:
+        column_of(columns.owner, train.column_names, "data.owner_column", name)
+        mine = np.asarray(list(train[columns.owner]))
+        theirs = None if test is None else np.asarray(list(test[columns.owner]))
+        first, second, whose = owned(first, mine, second, theirs, f"column {columns.owner!r} of {name}")
+    return source_of(name, first, second, whose, name, test_fraction, Streams(seed))
 
 
 def _splits(name: str) -> Mapping[str, Any]:

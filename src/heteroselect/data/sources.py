@@ -13,16 +13,12 @@ from functools import cache, partial
 from pathlib import Path
 
 from heteroselect.data import HUB
-from heteroselect.data.audiomnist import FILE, read_audiomnist
-from heteroselect.data.cifar import read_cifar
 from heteroselect.data.examples import Columns, Pixels, Source
 from heteroselect.data.files import Parts, reading
 from heteroselect.data.hub import read_hub
-from heteroselect.data.idx import read_mnist
-from heteroselect.data.npz import read_npz
-from heteroselect.data.shakespeare import ROLES, read_shakespeare
-from heteroselect.data.table import read_table
-from heteroselect.data.tiny import ANNOTATIONS, read_tiny
+from heteroselect.data.images import ANNOTATIONS, read_cifar, read_mnist, read_tiny
+from heteroselect.data.own_files import read_npz, read_table
+from heteroselect.data.people import FILE, ROLES, read_audiomnist, read_shakespeare
 from heteroselect.errors import DataError, SettingError
 from heteroselect.extras import installed_files
 
@@ -39,10 +35,9 @@ def load(
     """
     if name.startswith(HUB):
         return read_hub(name, columns, test_fraction, seed)
-    if name.endswith(".npz"):
-        return read_npz(name, data_folders(folder), test_fraction, seed, columns.owner if columns.natural else "")
-    if name.endswith(".csv"):
-        return read_table(name, data_folders(folder), columns, test_fraction, seed)
+    if name.endswith((".npz", ".csv")):
+        read = read_npz if name.endswith(".npz") else read_table
+        return read(name, data_folders(folder), columns, test_fraction, seed)
     if name not in _LAYOUTS:
         allowed = f"{', '.join(NAMES)}, {HUB}NAME or a path ending in .npz or .csv"
         raise SettingError(f"data.name is {name!r} but must be one of {allowed}.")
@@ -93,8 +88,8 @@ def _user_cache() -> Path:
 
 def _find(name: str, folder: Path | None) -> Path:
     """The first place that holds the data set: a published folder or an archive of one."""
-    layout, folders = _LAYOUTS[name], data_folders(folder)
-    for base in folders:
+    layout = _LAYOUTS[name]
+    for base in data_folders(folder):
         for place in (base / layout.folder, *(base / file for file in layout.archives), base):
             with reading(place):
                 archive = place.name in layout.archives and place.is_file()
@@ -102,17 +97,22 @@ def _find(name: str, folder: Path | None) -> Path:
                     return place
     if name == "mnist" and (installed := installed_mnist()):
         return installed
+    raise _not_found(name, folder)
+
+
+def _not_found(name: str, folder: Path | None) -> DataError:
+    layout, folders = _LAYOUTS[name], " or ".join(map(str, data_folders(folder)))
     other = "" if folder else ", or into a folder named by --data-dir or HETEROSELECT_DATA"
     if layout.origin:
-        raise DataError(
-            f"The data set {name} is not in {' or '.join(map(str, folders))}: put {layout.origin} into "
+        return DataError(
+            f"The data set {name} is not in {folders}: put {layout.origin} into "
             f"{folder or default_folder()}{other}; docs/data.md says how they are made."
         )
     command = f"heteroselect data {name}" + (f" --data-dir {shlex.quote(str(folder))}" if folder else "")
     files = " or ".join([*layout.archives[:1], f"the folder {layout.folder}"])
     package = "`pip install heteroselect-mnist` brings it, " if name == "mnist" else ""
-    raise DataError(
-        f"The data set {name} is not in {' or '.join(map(str, folders))}: {package}`{command}` downloads it, "
+    return DataError(
+        f"The data set {name} is not in {folders}: {package}`{command}` downloads it, "
         f"otherwise put {files} into {folder or default_folder()}{other}."
     )
 

@@ -439,11 +439,6 @@ class Method:
         own = traits_of(self.compress).own_values or getattr(self.compress, "codec", None) is not None
         return kind_of(self.quantize) == "float32" and not own
 
-    @property
-    def keep_unweighted(self) -> bool:
-        """Whether a client whose update counted with weight 0 keeps it for later."""
-        return bool(getattr(self.error_feedback, "keep_unweighted", False))
-
 
 @dataclass(frozen=True)
 class Conflict:

@@ -24,16 +24,8 @@ from heteroselect.core.traits import traits_of
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Columns, Examples, Pixels, Source
-from heteroselect.data.federation import (
-    Federation,
-    deal,
-    deal_by_owner,
-    examples,
-    own_federation,
-    own_source,
-    set_aside,
-    set_aside_each,
-)
+from heteroselect.data.federation import Federation, deal, deal_by_owner, set_aside
+from heteroselect.data.own import examples, own_federation, own_source, set_aside_each
 from heteroselect.errors import DataError, OwnCodeError, SettingError
 from heteroselect.round.client import Client, Task
 from heteroselect.round.method import Method, naming

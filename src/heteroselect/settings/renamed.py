@@ -24,6 +24,17 @@ REMOVED: dict[str, Any] = {
     "world.links_keep": 0.5,
     "world.table_gflop": 0.6,
     "simulate.checkpoint_seconds": 60.0,
+    "method.compress.curvature.probes": 1,
+    "method.compress.curvature.floor": 1e-6,
+    "method.compress.curvature.ranking": "global",
+    "method.compress.curvature.scope": "model",
+    "method.compress.curvature.damping": "floor",
+    "method.compress.random-k.rounding": "ceil",
+    "method.compress.random-k.scaled": False,
+    "method.compress.threshold.sample": 0.01,
+    "method.quantize.uniform.bucket": 0,
+    "method.downlink.steps.storage": True,
+    "method.error_feedback.error.keep_unweighted": False,
 }
 """The value of each setting that is a constant now; that of a kind of part stands under `method.ROLE.KIND.SETTING`."""
 

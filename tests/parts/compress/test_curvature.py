@@ -13,12 +13,11 @@ from compressing import array, unlooked
 from heteroselect.core.flat import FlatModel, Layout, Span
 from heteroselect.core.part import FieldError
 from heteroselect.parts.compress import CompressContext, Curvature, TopK
-from heteroselect.parts.compress.curvature import hutchinson, mask_density, sample_layers
+from heteroselect.parts.compress.curvature import hutchinson, mask_density, sample_layers, weighted
 from heteroselect.parts.compress.topk import top_positions
 
 PAPER_K = torch.tensor([[2.0, 1.0], [1.0, 0.5]])
 DRAWS = 1500
-PROBES = 600
 
 
 class Vector(nn.Module):
@@ -47,10 +46,10 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def curvature(a: Tensor, *sizes: int, proximal: float = 0.0, seed: int = 0, probes: int = 1) -> np.ndarray:
+def curvature(a: Tensor, *sizes: int, proximal: float = 0.0, stream: torch.Generator | None = None) -> np.ndarray:
     """|Ĥ| over the whole vector."""
     model = FlatModel(Layers(*(sizes or (len(a),))))
-    found = hutchinson(model, model.module(a), model.layout.layers, proximal, generator(seed), probes=probes)
+    found = hutchinson(model, model.module(a), model.layout.layers, proximal, stream or generator())
     return np.concatenate([found[span] for span in model.layout.layers])
 
 
@@ -80,7 +79,7 @@ def compress_context(a: Tensor, *sizes: int, seed: int = 0) -> CompressContext:
 def test_one_probe_is_exact_for_a_diagonal_hessian(seed: int, proximal: float) -> None:
     diagonal = torch.tensor([100.0, 0.5, 0.0, -2.0, -0.25])
     expected = (diagonal + proximal).abs()
-    assert curvature(diagonal.diag(), proximal=proximal, seed=seed).tolist() == expected.tolist()
+    assert curvature(diagonal.diag(), proximal=proximal, stream=generator(seed)).tolist() == expected.tolist()
 
 
 def test_the_probe_covers_every_layer_asked_for_and_no_other() -> None:
@@ -100,75 +99,29 @@ def test_a_layer_of_weight_and_bias_is_probed_whole() -> None:
     assert found in ([12, 4], [6, 2])
 
 
-def test_the_mean_of_many_probes_nears_the_diagonal() -> None:
-    values = torch.randn(6, 6, generator=generator(1))
-    a = (values + values.T) / 2
-    estimate = curvature(a, 2, 4, probes=PROBES, proximal=0.5)
-    error = (a.pow(2).sum(1) - a.diagonal().pow(2)).sqrt().numpy() / np.sqrt(PROBES)
-    signed = a.diagonal().numpy() + 0.5
-    assert (signed < -8 * error).any(), "a negative entry shows that the absolute value comes last"
-    assert (np.abs(estimate - np.abs(signed)) < 4 * error).all()
-
-
-@pytest.mark.slow
 def test_one_probe_is_unbiased_until_the_absolute_value_is_taken() -> None:
     """H = [[2, 1], [1, ½]]: Ĥ₂₂ is ½ ± 1, of mean ½; |Ĥ₂₂| is 3/2 or ½, of mean 1."""
-    model = FlatModel(Layers(2))
-    (layer,) = model.layout.layers
     stream, times = generator(2), 300
-    found = [hutchinson(model, model.module(PAPER_K), [layer], 0.0, stream)[layer][1] for _ in range(times)]
+    found = [curvature(PAPER_K, stream=stream)[1] for _ in range(times)]
     assert set(found) == {1.5, 0.5}
     assert np.mean(found) == pytest.approx(1.0, abs=4 * 0.5 / np.sqrt(times))
     # shifted by μ = 10 nothing is negative, and the mean is 10½ again
-    shifted = [hutchinson(model, model.module(PAPER_K), [layer], 10.0, stream)[layer][1] for _ in range(times)]
+    shifted = [curvature(PAPER_K, proximal=10.0, stream=stream)[1] for _ in range(times)]
     assert np.mean(shifted) == pytest.approx(10.5, abs=4 / np.sqrt(times))
 
 
-def test_probes_are_averaged_before_the_absolute_value() -> None:
-    assert curvature(PAPER_K, probes=PROBES)[1] == pytest.approx(0.5, abs=4 / np.sqrt(PROBES))
-
-
 def test_the_same_generator_gives_the_same_probe_and_another_does_not() -> None:
-    a = torch.ones(40, 40)
-    assert curvature(a, seed=3).tolist() == curvature(a, seed=3).tolist()
-    assert curvature(a, seed=3).tolist() != curvature(a, seed=4).tolist()
+    first, same, other = (curvature(torch.ones(40, 40), stream=generator(seed)).tolist() for seed in (3, 3, 4))
+    assert first == same != other
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_probe_of_some_layers_sees_nothing_of_the_others(seed: int) -> None:
-    """w = (w₁, w₂), H = [[3, 1], [1, 5]]: over the model Ĥ₁₁ = 3 ± 1, over the first layer exactly 3."""
-    a = torch.tensor([[3.0, 1.0], [1.0, 5.0]])
-    model = FlatModel(Layers(1, 1))
-    first = model.layout.layers[0]
-    over_model = hutchinson(model, model.module(a), [first], 0.5, generator(seed), scope="model")[first]
-    alone = hutchinson(model, model.module(a), [first], 0.5, generator(seed), scope="layers")[first]
-    assert over_model.item() in (2.5, 4.5)
-    assert alone.item() == 3.5
-
-
-def test_a_layer_the_loss_does_not_use_has_only_the_proximal_curvature() -> None:
+@pytest.mark.parametrize("used", [True, False], ids=["unused", "linear"])
+def test_what_the_loss_does_not_bend_has_only_the_proximal_curvature(used: bool) -> None:
     model = FlatModel(Layers(2, 3))
-    loss = model.module.parts[0](torch.eye(2))  # type: ignore[index]
+    first = model.module.parts[0]  # type: ignore[index]
+    loss = first(torch.eye(2)) if used else model.vector.sum() * 0 + sum(view.sum() for view in model.views)
     found = hutchinson(model, loss, model.layout.layers, 0.25, generator())
-    assert [values.tolist() for values in found.values()] == [[1.25, 1.25], [0.25, 0.25, 0.25]]
-
-
-def test_a_probe_of_an_unused_layer_alone_has_only_the_proximal_curvature() -> None:
-    model = FlatModel(Layers(2, 3))
-    loss = model.module.parts[0](torch.eye(2))  # type: ignore[index]
-    unused = model.layout.layers[1]
-    assert hutchinson(model, loss, [unused], 0.25, generator(), scope="layers")[unused].tolist() == [0.25] * 3
-
-
-def test_a_whole_number_may_be_the_proximal_coefficient() -> None:
-    assert curvature(torch.eye(2), proximal=0).tolist() == [1, 1]
-
-
-def test_a_linear_loss_has_no_curvature_of_its_own() -> None:
-    model = FlatModel(Vector(3))
-    loss = model.module.w.sum()  # type: ignore[operator, union-attr]
-    found = hutchinson(model, loss, model.layout.layers, 0.25, generator())
-    assert [values.tolist() for values in found.values()] == [[0.25] * 3]
+    assert [values.tolist() for values in found.values()] == [[1.25 if used else 0.25] * 2, [0.25] * 3]
 
 
 def test_the_probe_leaves_model_and_gradient_alone() -> None:
@@ -236,27 +189,32 @@ def test_mask_density_is_the_kept_fraction_of_each_layer() -> None:
 # The ranking (eq. 10)
 
 
+def best(v: np.ndarray, kept: int, curvature: dict[Span, np.ndarray]) -> list[int]:
+    return top_positions(weighted(np.abs(v), curvature), kept).tolist()
+
+
 def test_the_order_is_that_of_v_squared_over_curvature() -> None:
     rng = np.random.default_rng(4)
     target = rng.permutation(1.02 ** np.arange(400))
     diagonal = 10 ** rng.uniform(-2, 3, 400)
-    v = np.sqrt(target * (diagonal + 1e-6)) * rng.choice([-1, 1], 400)
-    part = Curvature()
-    span = Span("all", 0, 400)
+    v = (np.sqrt(target * (diagonal + 1e-6)) * rng.choice([-1, 1], 400)).astype(np.float32)
     for kept in (1, 40, 399):
-        update = part.keep(v.astype(np.float32), kept, {span: diagonal.astype(np.float32)})
-        assert update.positions.tolist() == np.sort(np.argsort(-target)[:kept]).tolist()
+        found = best(v, kept, {Span("all", 0, 400): diagonal.astype(np.float32)})
+        assert found == np.sort(np.argsort(-target)[:kept]).tolist()
 
 
 def test_small_values_do_not_vanish_in_a_square() -> None:
-    v = array(1e-30, 2e-30, 3e-30)
-    assert Curvature().keep(v, 1, {Span("a", 0, 2): array(1, 0.01)}).positions.tolist() == [1]
+    assert best(array(1e-30, 2e-30, 3e-30), 1, {Span("a", 0, 2): array(1, 0.01)}) == [1]
 
 
 def test_curvature_below_the_floor_counts_as_the_floor() -> None:
-    v, diagonal = array(2, 1), {Span("a", 0, 2): array(0.5, 0)}
-    assert Curvature(floor=1e-6).keep(v, 1, diagonal).positions.tolist() == [1]
-    assert Curvature(floor=0.5).keep(v, 1, diagonal).positions.tolist() == [0]
+    assert weighted(array(2, 1, 3), {Span("a", 0, 2): array(0.25, 0)}) == pytest.approx([4, 1000, 3])
+
+
+def test_all_layers_compete_in_one_ranking() -> None:
+    v = array(3, 2, 0.5, -0.25)
+    assert best(v, 2, {Span("first", 0, 2): array(100, 100)}) == [0, 2]
+    assert best(v, 2, {}) == [0, 1]
 
 
 def test_curvature_ranking_is_not_a_contraction() -> None:
@@ -268,47 +226,6 @@ def test_curvature_ranking_is_not_a_contraction() -> None:
     left = float(((v - update.dense()) ** 2).sum())
     assert left == 1 > 0.5 * float((v**2).sum())
     assert TopK().compress(v, 0.5, context)[0].positions.tolist() == [0]
-
-
-def test_median_damping_takes_the_edge_off() -> None:
-    """Here |Ĥ| + its median is (150.005, 50.015): 1/150 beats .01/50."""
-    v, diagonal = array(1, 0.1), {Span("a", 0, 2): array(100, 0.01)}
-    assert Curvature(damping="floor").keep(v, 1, diagonal).positions.tolist() == [1]
-    assert Curvature(damping="median").keep(v, 1, diagonal).positions.tolist() == [0]
-    weights = Curvature(damping="median").weighted(np.abs(v), diagonal)
-    assert weights == pytest.approx([1 / np.sqrt(150.005), 0.1 / np.sqrt(50.015)], rel=1e-6)
-
-
-def test_all_layers_compete_in_one_ranking() -> None:
-    v, probed = array(3, 2, 0.5, -0.25), {Span("first", 0, 2): array(100, 100)}
-    assert Curvature(ranking="global").keep(v, 2, probed).positions.tolist() == [0, 2]
-    assert Curvature(ranking="global").keep(v, 2, {}).positions.tolist() == [0, 1]
-
-
-def test_within_a_layer_curvature_chooses_but_magnitude_gives_the_quota() -> None:
-    v = array(10, 9, 8, 1, 2, -3, 0.5, 0.4)
-    probed = {Span("first", 0, 4): array(100, 1, 1, 1e-4)}  # |v|/√|Ĥ| = 1, 9, 8, 100
-    assert Curvature(ranking="within-layer").keep(v, 4, probed).positions.tolist() == [1, 2, 3, 5]
-    assert Curvature(ranking="global").keep(v, 2, probed).positions.tolist() == [1, 3]
-    assert Curvature(ranking="within-layer").keep(v, 2, probed).positions.tolist() == [1, 3]
-    assert Curvature(ranking="within-layer").keep(v, 1, probed).positions.tolist() == [3]
-
-
-def test_within_layer_ranking_keeps_every_quota() -> None:
-    rng = np.random.default_rng(6)
-    where = layout(30, 5, 45, 20)
-    for kept in range(1, 101):
-        v = rng.standard_normal(100).astype(np.float32)
-        drawn = sample_layers(where, None, 2, 0.2, rng)
-        probed = {span: rng.gamma(0.2, 10, len(span)).astype(np.float32) for span in drawn}
-        update = Curvature(ranking="within-layer").keep(v, kept, probed)
-        plain = top_positions(np.abs(v), kept)
-        assert mask_density(where, update.positions).tolist() == mask_density(where, plain).tolist()
-        assert update.values.tolist() == v[update.positions].tolist()
-        for span in drawn:
-            inside = [p for p in update.positions.tolist() if span.start <= p < span.stop]
-            score = np.abs(v[span.slice]) / np.sqrt(probed[span].clip(1e-6))
-            assert inside == (span.start + top_positions(score, len(inside))).tolist() if inside else True
 
 
 # All together
@@ -324,14 +241,6 @@ def test_nothing_is_probed_where_magnitude_decides(part: Curvature | TopK, densi
     v = array(1, -4, 2, 3)
     update = part.compress(v, density, context)[0]
     assert update.positions.tolist() == top_positions(np.abs(v), round(4 * density)).tolist()
-
-
-@pytest.mark.parametrize(("rounding", "kept"), [("ceil", 3), ("floor", 2)])
-def test_compress_keeps_kappa(rounding: str, kept: int) -> None:
-    v = np.arange(1, 11, dtype=np.float32)
-    for part in (TopK(rounding), Curvature(rounding=rounding)):  # type: ignore[arg-type]
-        sent = part.compress(v, 0.25, compress_context(torch.eye(10), 10))[0]
-        assert sent.positions.tolist() == list(range(10 - kept, 10))
 
 
 @pytest.mark.parametrize(("density", "warmup"), [(0.5, False), (0.5, True), (1.0, False)])
@@ -375,20 +284,6 @@ def test_compress_follows_the_mask_of_last_time(layer: int) -> None:
     )
     kept = Curvature(layers=1, exploration=0.0).compress(v, 6 / 9, context)[0].positions
     assert kept.tolist() == [i for i in range(9) if i // 3 != layer]
-
-
-def test_compress_hands_probes_scope_and_proximal_term_to_the_probe() -> None:
-    a = torch.tensor([[3.0, 1.0], [1.0, 5.0]])
-    context = dataclasses.replace(compress_context(a, 1, 1), proximal=0.5)
-    first = context.model.layout.layers[:1]
-
-    def probed(part: Curvature) -> dict[Span, np.ndarray]:
-        return part.curvature(context.model, context.loss(), first, context.proximal, context.generator)
-
-    exact = probed(Curvature(scope="layers"))
-    assert [values.tolist() for values in exact.values()] == [[3.5]]
-    many = probed(Curvature(probes=PROBES))
-    assert next(iter(many.values())).item() == pytest.approx(3.5, abs=4 / np.sqrt(PROBES))
 
 
 @pytest.mark.parametrize(

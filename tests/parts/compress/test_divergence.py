@@ -51,15 +51,7 @@ def test_plain_top_1_diverges():
 
 
 @pytest.mark.slow
-def test_an_error_memory_converges():
+def test_an_error_memory_converges_and_so_does_ef21_with_a_server_that_holds_the_sum():
     assert norm_after(ErrorMemory(), 3000) < 1e-10
-
-
-@pytest.mark.slow
-def test_ef21_converges_with_a_server_that_holds_the_sum():
     assert norm_after(EF21(), 3000, Running()) < 1e-10
-
-
-@pytest.mark.slow
-def test_ef21_without_that_server_goes_nowhere():
     assert norm_after(EF21(), 3000) > 1e-3

@@ -130,12 +130,6 @@ def test_every_step_is_coded_with_a_rotation_of_its_own(coder):
     assert len({decode(one, SIZE).coded.rotation.seed for one in payloads}) == len(payloads) > 1
 
 
-def test_without_storage_everybody_fetches_the_whole_model():
-    rounds, _ = play(COHORTS, downlink=CodedSteps("topk", 1 / SIZE, storage=False))
-    assert [one.record.bytes.down for one in rounds] == [1200, 800, 800, 400, 1200]
-    assert rounds[-1].server.weights.vector[:6].tolist() == [0, 1, 2, 3, 4, 5]
-
-
 def test_a_client_that_is_scored_fetches_the_model_then():
     """Client 2 is asked in round 4: it fetches the three steps it lacks, and in round 5 one more."""
     rounds, _ = play(COHORTS, score=Asks(2))

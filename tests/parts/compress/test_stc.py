@@ -4,39 +4,28 @@ import numpy as np
 import pytest
 
 from compressing import array, compress_context, normal
-from heteroselect.parts.compress.memory import ErrorMemory
 from heteroselect.parts.compress.stc import STC
 from heteroselect.parts.compress.topk import Rounding
 from heteroselect.parts.compress.wire import encode
 
 
-def test_four_by_hand() -> None:
-    v = array(4, -3, 1, 0.5)
-    sent = STC().compress(v, 0.5, compress_context(4))[0]
-    assert sent.dense().tolist() == [3.5, -3.5, 0, 0]
-    memory = ErrorMemory(decay="static", static=1.0)
-    assert memory.update_state({"residual": v}, sent, 1.0)["residual"].tolist() == [0.5, 0.5, 1, 0.5]
+@pytest.mark.parametrize(
+    ("v", "density", "sent"),
+    [
+        (array(4, -3, 1, 0.5), 0.5, [3.5, -3.5, 0, 0]),
+        (array(4, -3, 1, -2), 1.0, [2.5, -2.5, 2.5, -2.5]),
+        (array(1, -5, 2), 1e-6, [0, -5, 0]),  # one at least
+        (array(1, -2, 2, 2, -2), 0.4, [0, -2, 2, 0, 0]),  # the lower index among equals
+        (array(0, -3, 0, 1), 1.0, [0, -2, 0, 2]),  # a zero has no sign
+    ],
+)
+def test_what_is_sent_by_hand(v: np.ndarray, density: float, sent: list[float]) -> None:
+    assert STC().compress(v, density, compress_context(v.size))[0].dense().tolist() == sent
 
 
 @pytest.mark.parametrize(("rounding", "kept"), [("floor", 2), ("ceil", 3)])
 def test_kappa_is_rounded_as_asked(rounding: Rounding, kept: int) -> None:
     assert STC(rounding).compress(normal(10), 0.25, compress_context(10))[0].positions.size == kept
-
-
-def test_at_least_one_is_sent() -> None:
-    assert STC().compress(array(1, -5, 2), 1e-6, compress_context(3))[0].dense().tolist() == [0, -5, 0]
-
-
-def test_among_equals_the_lower_index_is_sent() -> None:
-    assert STC().compress(array(1, -2, 2, 2, -2), 0.4, compress_context(5))[0].dense().tolist() == [0, -2, 2, 0, 0]
-
-
-def test_density_one_is_the_sign_of_all() -> None:
-    assert STC().compress(array(4, -3, 1, -2), 1.0, compress_context(4))[0].dense().tolist() == [2.5, -2.5, 2.5, -2.5]
-
-
-def test_zeros_are_never_sent() -> None:
-    assert STC().compress(array(0, -3, 0, 1), 1.0, compress_context(4))[0].dense().tolist() == [0, -2, 0, 2]
 
 
 @pytest.mark.parametrize("density", [0.01, 0.1, 0.5])

@@ -3,24 +3,22 @@ where bits go to the blocks that moved."""
 
 import math
 import struct
-from functools import reduce
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import hadamard
 
-from compressing import assert_same, compress_context, normal
+from compressing import HEADER, assert_same, compress_context, fields_of, forged, normal, spikes
 from heteroselect.core.update import Update
-from heteroselect.parts.compress import Drive, wire
+from heteroselect.parts.compress import Drive
 from heteroselect.parts.compress.codecs.ternary import Order
 from heteroselect.parts.compress.rotation import Rotation, _signs
 from heteroselect.parts.compress.ternary import FEWEST, Ternary, by_energy, cost, equally, quotas
 from heteroselect.parts.compress.wire import WireError, decode, encode
 
 pytestmark = pytest.mark.slow  # they draw and code vectors of a million
-
-HEADER = wire._HEADER.size
 
 
 def sent(v: np.ndarray, density: float, part: Ternary | None = None, seed: int = 0) -> Update:
@@ -53,7 +51,7 @@ def test_by_hand() -> None:
     """R = (HD₂/16)(HD₁/16) as matrices, the largest of Rx as signs times ‖x‖²/Σ_kept|Rx|, and Rᵀ."""
     x = np.arange(1.0, 257)
     update = sent(x.astype(np.float32), 0.5)
-    transform = reduce(np.kron, [np.array([[1, 1], [1, -1]])] * 8) / 16
+    transform = hadamard(256) / 16
     first, second = _signs(update.coded.rotation.seed, 256)
     y = transform @ (second * (transform @ (first * x)))
     kept = update.coded.positions.size
@@ -64,12 +62,6 @@ def test_by_hand() -> None:
     coded[largest] = np.sign(y[largest]) * 5625216 / np.abs(y[largest]).sum()  # 1² + … + 256²
     expected = first * (transform @ (second * (transform @ coded)))
     np.testing.assert_allclose(update.values, expected, rtol=1e-4, atol=1e-2)
-
-
-def spikes(size: int) -> np.ndarray:
-    v = 0.01 * normal(size, 1)
-    v[:5] = [5, -3, 2, 1, 0.5]
-    return v
 
 
 def unequal(size: int) -> np.ndarray:
@@ -193,7 +185,7 @@ def test_the_bytes_are_those_of_the_format() -> None:
     v = np.concatenate([np.zeros(256), normal(289)]).astype(np.float32)
     update = sent(v, 0.3, Ternary(8))
     coded, payload = update.coded, encode(update)
-    positions = wire._HEADER.unpack_from(payload)[7]
+    positions = fields_of(payload)["buckets"]
     assert payload[HEADER : HEADER + 9] == struct.pack("<QB", coded.rotation.seed, 8)
     assert payload[HEADER + 10] == 0b01100000
     assert payload[HEADER + 11 : HEADER + 19] == coded.scales.astype("<f4").tobytes()
@@ -205,30 +197,25 @@ def test_the_bytes_are_those_of_the_format() -> None:
 def test_what_cannot_be_is_refused() -> None:
     update = sent(unequal(3000), 0.45, Ternary(8, "energy"))
     payload = encode(update)
-    fields = list(wire._HEADER.unpack_from(payload)[2:-1])
-    start = HEADER + 10 + -(-len(update.coded.classes) * fields[3].bit_length() // 8)
-
-    def forged(at: int, data: bytes, **other: int) -> bytes:
-        known = [other.get(name, value) for name, value in zip("nkisctw", fields, strict=True)]
-        body = bytearray(payload[HEADER:])
-        body[at - HEADER : at - HEADER + len(data)] = data
-        return wire._HEADER.pack(b"HSW", 1, *known, wire._checksum(tuple(known), bytes(body))) + bytes(body)
-
-    assert_same(decode(forged(HEADER + 8, b"\x08"), 3000), update)
+    steps = fields_of(payload)["steps"]
+    start = HEADER + 10 + -(-len(update.coded.classes) * steps.bit_length() // 8)
+    assert_same(decode(forged(payload, b"\x08", HEADER + 8), 3000), update)
     for exponent in (0, 7, 9, 16, 17, 255):
         with pytest.raises(WireError, match=r"rotation is not|does not hold|cut short"):
-            decode(forged(HEADER + 8, bytes([exponent])), 3000)
+            decode(forged(payload, bytes([exponent]), HEADER + 8), 3000)
     for scale in (math.nan, math.inf, -1.0):
         with pytest.raises(WireError, match="scales cannot be"):
-            decode(forged(start, struct.pack("<f", scale)), 3000)
+            decode(forged(payload, struct.pack("<f", scale), start), 3000)
     with pytest.raises(WireError, match="not finite"):
-        decode(forged(len(payload) - 4, struct.pack("<f", math.nan)), 3000)
-    for lie in ({"k": 3000}, {"k": 1}, {"s": 0}, {"s": 255}, {"t": 0}, {"t": 2**32 - 1}):
+        decode(forged(payload, struct.pack("<f", math.nan), len(payload) - 4), 3000)
+    lies = [{"kept": 3000}, {"kept": 1}, {"steps": 0}, {"steps": 255}, {"buckets": 0}, {"buckets": 2**32 - 1}]
+    for lie in lies:
         with pytest.raises(WireError):
-            decode(forged(HEADER, b"", **lie), 3000)
+            decode(forged(payload, **lie), 3000)
     # of two bits each, so that all lengths fit where the header says a class too many, or one class is another
-    assert update.coded.classes[0] == update.coded.classes.max() == fields[3] == 2
-    for other in (forged(HEADER, b"", s=3), forged(HEADER + 10, bytes([payload[HEADER + 10] | 0b01000000]))):
+    assert update.coded.classes[0] == update.coded.classes.max() == steps == 2
+    another = forged(payload, bytes([payload[HEADER + 10] | 0b01000000]), HEADER + 10)
+    for other in (forged(payload, steps=3), another):
         with pytest.raises(WireError, match="does not hold"):
             decode(other, 3000)
 

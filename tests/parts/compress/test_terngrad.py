@@ -3,26 +3,8 @@
 import numpy as np
 import pytest
 
-from compressing import array, compress_context, normal
+from compressing import array, compress_context, draws, normal, variance
 from heteroselect.parts.compress.terngrad import TernGrad, clipped
-from heteroselect.parts.compress.wire import encode
-
-
-def draws(part: TernGrad, v: np.ndarray, density: float, count: int) -> np.ndarray:
-    """A hundred at a time: copies of v side by side, each a layer."""
-    copies, one = np.tile(v, 100), compress_context(*[v.size] * 100)
-    sent = np.stack([part.compress(copies, density, one)[0].dense() for _ in range(count // 100)])
-    return sent.reshape(count, v.size).astype(np.float64)
-
-
-def assert_unbiased(part: TernGrad, v: np.ndarray, density: float, count: int = 3000) -> None:
-    """Within four standard errors in every coordinate."""
-    sent = draws(part, v, density, count)
-    assert (np.abs(sent.mean(axis=0) - v) <= 4 * sent.std(axis=0) / np.sqrt(count) + 1e-6).all()
-
-
-def variance(part: TernGrad, v: np.ndarray, density: float, count: int = 3000) -> float:
-    return float(np.mean(np.sum((draws(part, v, density, count) - v) ** 2, axis=1)))
 
 
 def test_one_and_minus_two_by_hand() -> None:
@@ -32,11 +14,6 @@ def test_one_and_minus_two_by_hand() -> None:
     assert set(np.unique(sent[:, 1])) == {-2.0}
     assert (sent[:, 0] != 0).mean() == pytest.approx(0.5, abs=4 * np.sqrt(0.25 / 4000))
     assert variance(TernGrad(), array(1, -2), 0.1, 100) == pytest.approx(1)
-
-
-def test_it_is_without_bias_where_nothing_is_clipped() -> None:
-    assert_unbiased(TernGrad(clip=0), normal(8), 1.0)
-    assert_unbiased(TernGrad(clip=0), normal(8) ** 3, 1.0)
 
 
 def test_its_variance() -> None:
@@ -85,8 +62,3 @@ def test_on_average_it_is_the_clipped_vector() -> None:
     assert expected[0] < 10
     sent = draws(TernGrad(), v, 1.0, 3000)
     assert (np.abs(sent.mean(axis=0) - expected) <= 4 * sent.std(axis=0) / np.sqrt(3000) + 1e-6).all()
-
-
-def test_at_most_two_bits_a_coordinate() -> None:
-    v = normal(8000)
-    assert len(encode(TernGrad().compress(v, 0.1, compress_context(8000))[0])) < 8000 * 2 / 8 + 50

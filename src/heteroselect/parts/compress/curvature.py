@@ -7,7 +7,7 @@ The paper's own Table II has plain magnitude ahead; `TopK` is that.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -26,10 +26,13 @@ if TYPE_CHECKING:
     from heteroselect.core.flat import FlatModel, Layout, Span
 
 
+FLOOR = 1e-6  # least |Ĥ|
+
+
 @dataclass(frozen=True)
 class Curvature:
-    """Keeps the coordinates with the largest product of magnitude and curvature: the paper's compressor. The defaults
-    are its text; each other choice is one setting away.
+    """Keeps the coordinates with the largest product of magnitude and curvature, over the whole model: the paper's
+    compressor.
 
     What it keeps at a client is its last mask: the kept fraction of each layer.
 
@@ -38,25 +41,13 @@ class Curvature:
     """
 
     kind: ClassVar[str] = "curvature"
+    traits = Traits(  # a gradient, and a pass back through it
+        brings={"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}, carries=("rounding",), passes=2.0
+    )
 
     layers: int = setting(3, "Q, layers ranked by curvature (eq. 10)", ge=1)
     exploration: float = setting(0.2, "λ, the uniform share of the layer sampling", ge=0, le=1)
-    probes: int = setting(1, "Hutchinson probes averaged (eq. 11)", ge=1)
-    floor: float = setting(1e-6, "least |Ĥ|", gt=0)
-    ranking: Literal["global", "within-layer"] = setting(
-        "global", "compete over the whole model, or only within a layer for the quota that magnitude gives it"
-    )
-    scope: Literal["model", "layers"] = setting(
-        "model", "probe with signs on all coordinates, or only on the sampled layers"
-    )
-    damping: Literal["floor", "median"] = setting("floor", "median: add the layer's median |Ĥ|")
     rounding: Rounding = setting("ceil", ROUNDING)
-
-    @property
-    def traits(self) -> Traits:
-        """A gradient, and a pass back through it per probe."""
-        brings = {"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}
-        return Traits(brings=brings, carries=("rounding",), passes=1.0 + self.probes)
 
     def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:
         """The κ best coordinates of v, and their mask. Where all are kept there is nothing to probe for, and the
@@ -65,49 +56,35 @@ class Curvature:
         curvature: dict[Span, Values] = {}
         if kept < v.size and not context.warmup:
             spans = sample_layers(layout, context.state.get("mask"), self.layers, self.exploration, context.rng)
-            curvature = self.curvature(context.model, context.loss(), spans, context.proximal, context.generator)
-        update = self.keep(v, kept, curvature)
+            curvature = probed(context.model, context.loss(), spans, context.proximal, context.generator)
+        update = Update.keep(v, top_positions(weighted(np.abs(v), curvature), kept))
         return update, {"mask": mask_density(layout, update.positions)}
 
-    def curvature(
-        self, model: "FlatModel", loss: "Tensor", spans: "Sequence[Span]", proximal: float, generator: "torch.Generator"
-    ) -> "dict[Span, Values]":
-        """|Ĥ| of the sampled layers; FieldError where the model cannot be differentiated twice."""
-        try:
-            found = hutchinson(model, loss, spans, proximal, generator, probes=self.probes, scope=self.scope)
-        except (RuntimeError, NotImplementedError) as error:
-            raise _no_curvature(str(error)) from error
-        if not all(np.isfinite(diagonal).all() for diagonal in found.values()):
-            raise _no_curvature("they are not finite")
-        return found
 
-    def keep(self, v: Values, kept: int, curvature: "dict[Span, Values]") -> Update:
-        """Rank and keep; `curvature` holds |Ĥ| of each probed layer."""
-        magnitudes = np.abs(v)
-        if not curvature:
-            return Update.keep(v, top_positions(magnitudes, kept))
-        weighted = self.weighted(magnitudes, curvature)
-        if self.ranking == "global":
-            return Update.keep(v, top_positions(weighted, kept))
-        return Update.keep(v, _rerank(magnitudes, weighted, list(curvature), kept))
-
-    def weighted(self, magnitudes: Values, curvature: "dict[Span, Values]") -> Values:
-        """|v|/√max(|Ĥ|, ε) on the probed layers, |v| elsewhere: the order of eq. 10, with the floor of the authors'
-        code for its ε, and without squaring, which would make small values vanish."""
-        scores = magnitudes.copy()
-        for span, diagonal in curvature.items():
-            damped = np.maximum(diagonal, np.float32(self.floor))
-            if self.damping == "median":
-                damped = damped + np.median(damped)
-            scores[span.slice] /= np.sqrt(damped)
-        return scores
-
-
-def _no_curvature(why: str) -> FieldError:
-    return FieldError(
+def probed(
+    model: "FlatModel", loss: "Tensor", spans: "Sequence[Span]", proximal: float, generator: "torch.Generator"
+) -> "dict[Span, Values]":
+    """|Ĥ| of the sampled layers; FieldError where the model cannot be differentiated twice."""
+    why = "they are not finite"
+    try:
+        found = hutchinson(model, loss, spans, proximal, generator)
+        if all(np.isfinite(diagonal).all() for diagonal in found.values()):
+            return found
+    except (RuntimeError, NotImplementedError) as error:
+        why = str(error)
+    raise FieldError(
         "layers",
         f"the model's second derivatives cannot be had ({why}); allowed is the kind topk, which ranks by magnitude",
     )
+
+
+def weighted(magnitudes: Values, curvature: "dict[Span, Values]") -> Values:
+    """|v|/√max(|Ĥ|, ε) on the probed layers, |v| elsewhere: the order of eq. 10, with the floor of the authors' code
+    for its ε, and without squaring, which would make small values vanish."""
+    scores = magnitudes.copy()
+    for span, diagonal in curvature.items():
+        scores[span.slice] /= np.sqrt(np.maximum(diagonal, np.float32(FLOOR)))
+    return scores
 
 
 def sample_layers(
@@ -132,47 +109,30 @@ def mask_density(layout: "Layout", positions: Positions) -> Reals:
 
 
 def hutchinson(
-    model: "FlatModel",
-    loss: "Tensor",
-    spans: "Sequence[Span]",
-    proximal: float,
-    generator: "torch.Generator",
-    *,
-    probes: int = 1,
-    scope: Literal["model", "layers"] = "model",
+    model: "FlatModel", loss: "Tensor", spans: "Sequence[Span]", proximal: float, generator: "torch.Generator"
 ) -> "dict[Span, Values]":
-    """|Ĥ| on `spans`, where H is the Hessian of loss + (μ/2)‖w − w₀‖² and Ĥ = z∘(Hz), z = ±1 (eq. 11).
-
-    The proximal term adds exactly μ to every entry, because z² = 1. Several probes are averaged before
-    the absolute value is taken.
-    """
+    """|Ĥ| on `spans`, where H is the Hessian of loss + (μ/2)‖w − w₀‖² and Ĥ = z∘(Hz), z = ±1 (eq. 11). The proximal
+    term adds exactly μ to every entry, because z² = 1."""
     import torch
 
     from heteroselect.core.flat import flattened
 
-    layout = model.layout
-    inside = [any(s.start <= p.start < s.stop for s in spans) for p in layout.parameters]
-    wanted = [view for view, keep in zip(model.views, inside, strict=True) if keep]
-    mine = model.views if scope == "model" else wanted
-    gradients = torch.autograd.grad(loss, mine, create_graph=True, allow_unused=True)
-    total = {
-        p.start: torch.full((len(p),), float(proximal)) for p, k in zip(layout.parameters, inside, strict=True) if k
-    }
-    for _ in range(probes):
-        signs = [_signs(view, generator) for view in mine]
-        terms = [(g * z).sum() for g, z in zip(gradients, signs, strict=True) if g is not None and g.requires_grad]
-        if not terms:  # a loss that is linear in these parameters, or does not use them: H = 0
-            break
-        product = torch.stack(terms).sum()
-        columns = torch.autograd.grad(product, wanted, retain_graph=True, allow_unused=True)
-        by_view = {id(view): z for view, z in zip(mine, signs, strict=True)}
-        for start, view, column in zip(total, wanted, columns, strict=True):
+    gradients = torch.autograd.grad(loss, model.views, create_graph=True, allow_unused=True)
+    signs = [_signs(view, generator) for view in model.views]
+    terms = [(g * z).sum() for g, z in zip(gradients, signs, strict=True) if g is not None and g.requires_grad]
+    diagonal = torch.full((model.layout.size,), float(proximal))
+    if terms:  # else the loss is linear in all parameters, or does not use them: H = 0
+        probed = [
+            (parameter, view, z)
+            for parameter, view, z in zip(model.layout.parameters, model.views, signs, strict=True)
+            if any(span.start <= parameter.start < span.stop for span in spans)
+        ]
+        columns = torch.autograd.grad(torch.stack(terms).sum(), [view for _, view, _ in probed], allow_unused=True)
+        for (parameter, view, z), column in zip(probed, columns, strict=True):
             if column is not None:
-                total[start] += flattened(by_view[id(view)] * column, view).cpu() / probes
-    return {
-        span: torch.cat([part for start, part in total.items() if span.start <= start < span.stop]).abs().numpy()
-        for span in spans
-    }
+                diagonal[parameter.slice] += flattened(z * column, view).cpu()
+    found = diagonal.abs().numpy()
+    return {span: found[span.slice] for span in spans}
 
 
 def _signs(like: "Tensor", generator: "torch.Generator") -> "Tensor":
@@ -180,15 +140,3 @@ def _signs(like: "Tensor", generator: "torch.Generator") -> "Tensor":
 
     bits = torch.randint(0, 2, like.shape, generator=generator, device=generator.device)
     return (2 * bits - 1).to(like.dtype)
-
-
-def _rerank(magnitudes: Values, weighted: Values, spans: "list[Span]", kept: int) -> Positions:
-    """Each layer keeps the quota that magnitude gives it; curvature only chooses within the layer."""
-    positions = top_positions(magnitudes, kept)
-    for span in spans:
-        inside = (positions >= span.start) & (positions < span.stop)
-        quota = int(inside.sum())
-        if 0 < quota < len(span):
-            chosen = span.start + top_positions(weighted[span.slice], quota)
-            positions = np.concatenate([positions[~inside], chosen])
-    return np.sort(positions)

@@ -70,7 +70,6 @@ class CodedSteps:
     density: float = setting(
         1.0, "share of the coordinates (drive: of the signs; ternary: bits per coordinate) that is sent", gt=0, le=1
     )
-    storage: bool = setting(True, "clients keep the model between rounds; without it everybody fetches all of it")
 
     def code(
         self, state: PartState, step: Values | None, layers: Sequence[int], rng: np.random.Generator
@@ -101,10 +100,8 @@ class CodedSteps:
         has[ids] = round
         return {**state, "has": has}
 
-    def trail(self, state: PartState, round: int, clients: int, size: int) -> DownlinkHistory | None:
-        """What leads to the model after `round`; None where everybody fetches the whole."""
-        if not self.storage:
-            return None
+    def trail(self, state: PartState, round: int, clients: int, size: int) -> DownlinkHistory:
+        """What leads to the model after `round`."""
         ends = np.cumsum(_lengths(state))
         data = state["payloads"].tobytes() if "payloads" in state else b""
         payloads = tuple(data[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)) if len(ends) else ()

@@ -54,9 +54,6 @@ class ErrorMemory:
     minimum: float = setting(0.85, "β_min of the adaptive decay", ge=0, le=1)
     maximum: float = setting(0.97, "β_max of the adaptive decay", ge=0, le=1)
     static: float = setting(0.9, "β where it is static", ge=0, le=1)
-    keep_unweighted: bool = setting(
-        False, "a client whose weight is 0 keeps its whole update for later instead of losing what it sent"
-    )
 
     def __post_init__(self) -> None:
         if self.minimum > self.maximum:

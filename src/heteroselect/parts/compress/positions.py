@@ -49,6 +49,18 @@ class Segment:
         """Nothing is left to say where none or all are kept."""
         return 0 < self.kept < self.size
 
+    @property
+    def low_bits(self) -> int:
+        """How many are sent as they are."""
+        return self.kept * self.low if self.coded else 0
+
+    @property
+    def possible(self) -> bool:
+        """Whether an encoder could have written it: no gap is longer than what is left out."""
+        return (
+            self.kept <= self.size and self.low < 32 and self.most <= min(self.size - self.kept >> self.low, TABLE - 1)
+        )
+
     def model(self) -> object:
         """The geometric distribution of a gap's upper part, made by products alone: the same on every machine.
         (The coder wants two symbols at least.)"""
@@ -160,9 +172,8 @@ def _decode_entropy(data: bytes, size: int, kept: int) -> Positions:
     for segment in segments:
         if segment.coded:
             upper = coder.decode(segment.model(), segment.kept)
-            count = segment.kept * segment.low
-            gaps = _with_low_bits(upper, bits[used : used + count], segment.low)
-            used += count
+            gaps = _with_low_bits(upper, bits[used : used + segment.low_bits], segment.low)
+            used += segment.low_bits
             if gaps.sum(dtype=np.float64) + segment.kept > segment.size:  # a sum of integers could wrap around
                 raise CodingError("a position is out of range")
             gaps += 1
@@ -193,11 +204,14 @@ def _parse_entropy(data: bytes, size: int, kept: int) -> tuple[list[Segment], ND
     if len(data) < body + 4 * words:
         raise CodingError("the table of segments is cut short")
     segments = [Segment(*_SEGMENT.unpack_from(data, _COUNT.size + i * _SEGMENT.size)) for i in range(count)]
-    fits = all(s.kept <= s.size and s.low < 32 and s.most <= min(s.size - s.kept >> s.low, TABLE - 1) for s in segments)
-    if not fits or sum(s.size for s in segments) != size or sum(s.kept for s in segments) != kept:
+    if (
+        not all(s.possible for s in segments)
+        or sum(s.size for s in segments) != size
+        or sum(s.kept for s in segments) != kept
+    ):
         raise CodingError("the table of segments does not fit the header")
     raw = np.frombuffer(data, np.uint8, offset=body + 4 * words)
-    if raw.size != (sum(s.kept * s.low for s in segments if s.coded) + 7) // 8:
+    if raw.size != (sum(s.low_bits for s in segments) + 7) // 8:
         raise CodingError("low bits are missing or left over")
     return segments, np.frombuffer(data, "<u4", count=words, offset=body).astype(np.uint32), raw
 

@@ -62,23 +62,18 @@ class BFloat16(Float16):
 
 @dataclass(frozen=True)
 class UniformValues:
-    """Sends kept values as one of 2^bits levels between ± the largest magnitude of their bucket.
+    """Sends kept values as one of 2^bits levels between ± the largest magnitude of their layer.
 
-    Use when kept values may be a few bits each. Beware: an outlier in a bucket makes its other values coarse.
+    Use when kept values may be a few bits each. Beware: an outlier in a layer makes its other values coarse.
     """
 
     kind: ClassVar[str] = "uniform"
 
     bits: Literal[2, 3, 4, 8] = setting(4, "bits of a value")
-    bucket: int = setting(0, "values that share a scale; 0: those of a layer do", ge=0)
     rounding: Literal["random", "nearest"] = setting("random", "random is without bias, nearest has the smaller error")
 
     def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
-        kept = update.positions.size
-        if self.bucket:
-            ends = np.minimum(np.arange(self.bucket, kept + self.bucket, self.bucket), kept)
-        else:
-            ends = np.searchsorted(update.positions, layers)
+        ends = np.searchsorted(update.positions, layers)
         random = rng if self.rounding == "random" else None
         return _sent(update, to_grid(finite(update.values), (1 << self.bits) - 1, ends, random))
 

@@ -17,8 +17,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from heteroselect.core.update import Update, all_positions
-from heteroselect.parts.compress.codecs.codec import OWN, Codec, Head
+from heteroselect.core.update import Update, Values, all_positions
+from heteroselect.parts.compress.codecs.codec import OWN, Codec, Coded, Head
 from heteroselect.parts.compress.codecs.float import FLOAT32, FLOATS
 from heteroselect.parts.compress.codecs.grid import GRID
 from heteroselect.parts.compress.codecs.rotated import ROTATED, TAILED
@@ -64,36 +64,48 @@ def encode(update: Update, layers: Sequence[int] = ()) -> bytes:
 
 def decode(payload: bytes, size: int, codecs: Table = TABLE) -> Update:
     """The update in `payload`, or WireError: a vector of `size` is expected, finite and in order."""
+    kept, kind, steps, code, buckets, width = _header(payload, size, codecs)
+    body, codec = memoryview(payload)[_HEADER.size :], codecs[kind]
+    if codec.whole and (width or code != ALL):
+        raise WireError("the payload has positions where all of them count")
+    # the values first: that their bytes are there bears out κ, before anything is allocated for positions
+    values, coded = _values(codec, Head(size, kept, steps, buckets), body[width:])
+    try:
+        positions = all_positions(size) if codec.whole else decode_positions(code, bytes(body[:width]), size, kept)
+    except ValueError as error:
+        raise WireError(f"the payload's positions are damaged: {error}") from error
+    return Update(size, positions, values, coded)
+
+
+def _header(payload: bytes, size: int, codecs: Table) -> list[int]:
+    """What the header says behind the vector's size, of a payload that is whole and for a vector of `size`."""
     if len(payload) < _HEADER.size:
         raise WireError("the payload is shorter than its header")
     magic, version, *fields, crc = _HEADER.unpack_from(payload)
-    claimed, kept, kind, steps, code, buckets, width = fields
+    claimed, kept, kind, *_, width = fields
     if magic != _MAGIC or version != _VERSION:
         raise WireError(f"the payload is not an update of version {_VERSION}")
     if claimed != size or kept > size or kind not in codecs:
         raise WireError(f"the payload is not an update of {size} coordinates")
-    body = memoryview(payload)[_HEADER.size :]
-    if len(body) < width:
+    if len(payload) < _HEADER.size + width:
         raise WireError("the payload does not hold what its header claims")
-    if _checksum(tuple(fields), body) != crc:
+    if _checksum(tuple(fields), memoryview(payload)[_HEADER.size :]) != crc:
         raise WireError("the payload's checksum does not fit")
-    codec = codecs[kind]
-    if codec.whole and (width or code != ALL):
-        raise WireError("the payload has positions where all of them count")
-    try:  # the values first: that their bytes are there bears out κ, before anything is allocated for positions
-        values, coded = codec.unpack(Head(size, kept, steps, buckets), body[width:])
-        wanted = size if codec.whole else kept
+    return fields[1:]
+
+
+def _values(codec: Codec, head: Head, data: memoryview) -> tuple[Values, Coded | None]:
+    wanted = head.size if codec.whole else head.kept
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # scales near the end of float32: values are looked at below
+            values, coded = codec.unpack(head, data)
         if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.shape != (wanted,):
             raise ValueError(f"{wanted} values of float32 were expected")
     except Exception as error:  # whatever a codec raises, the server goes on without this payload
         raise WireError(f"the payload's values are damaged: {error}") from error
     if not np.isfinite(values).all():
         raise WireError("the payload holds a value that is not finite")
-    try:
-        positions = all_positions(size) if codec.whole else decode_positions(code, bytes(body[:width]), size, kept)
-    except ValueError as error:
-        raise WireError(f"the payload's positions are damaged: {error}") from error
-    return Update(size, positions, values, coded)
+    return values, coded
 
 
 def _checksum(fields: tuple[int, ...], *body: bytes | memoryview) -> int:

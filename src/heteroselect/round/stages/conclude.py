@@ -29,8 +29,7 @@ def conclude(
     population = known(seen.population, answers, ids if started is None else started, ctx.number)
     state = learned(ctx, plan, answers, result, remember=bool(received))
     after = Server(result.model, population, state, ctx.number, ctx.server.now + record.seconds)
-    counted = result.weights > 0 if method.keep_unweighted else np.ones(len(ids), bool)
-    used = {int(k): bool(counts) and int(k) in arrived.updates for k, counts in zip(ids, counted, strict=True)}
+    used = {int(k): int(k) in arrived.updates for k in ids}
     return RoundOutcome(after, record, used, received)
 
 

@@ -66,8 +66,7 @@ class RotatedCodec:
         grid, seed = read(head, data[:end], _ROTATION.size)
         last = np.frombuffer(data[end:], "<f4").astype(np.float32)
         coded = Rotated(grid, _rotation(seed, head.size - rest, grid.counts), last)
-        with np.errstate(over="ignore", invalid="ignore"):  # scales near the end of float32: the wire looks at it next
-            return coded.values(), coded
+        return coded.values(), coded
 
 
 def _rotation(data: memoryview, size: int, counts: Positions) -> Rotation:

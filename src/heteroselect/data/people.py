@@ -1,8 +1,13 @@
-"""Shakespeare's plays by speaking role: each role of each play is an owner, and its next character is to be told.
+"""Data sets whose examples belong to people.
 
-The partition is that of LEAF (Caldas et al., "LEAF: a benchmark for federated settings", 2018). Unlike LEAF, which asks
+Shakespeare's plays by speaking role: each role of each play is an owner, and its next character is to be told. The
+partition is that of LEAF (Caldas et al., "LEAF: a benchmark for federated settings", 2018). Unlike LEAF, which asks
 for the one character after 80, an example asks for the next one after each of its 80 characters: as much is learnt from
 one pass as from 80 there. Roles keep their order, and their ends are the test part.
+
+AudioMNIST: spoken digits by 60 speakers, 50 times each digit, as log-mel images of 28 x 28 (Becker, Vielhaben,
+Ackermann, Müller, Lapuschkin, Samek, "AudioMNIST: exploring explainable artificial intelligence for audio analysis on a
+simple benchmark", Journal of the Franklin Institute 361(1), 2024).
 """
 
 import csv
@@ -12,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from heteroselect.data.examples import Examples, Source
-from heteroselect.data.files import AGAIN, missing, reading, unpacked
-from heteroselect.errors import DataError
+from heteroselect.data.examples import Examples, Pixels, Source
+from heteroselect.data.files import broken, check_labels, missing, packed_or_plain, reading, unpacked
+from heteroselect.data.own_files import arrays_of
+from heteroselect.errors import SettingError
 
 LENGTH = 80
 """Characters of an example."""
@@ -26,7 +32,7 @@ Range = tuple[int, int]
 
 def read_shakespeare(name: str, folder: Path, test_fraction: float) -> Source:
     """All roles with a whole example to train on; the last `test_fraction` of each role's text is its test part."""
-    text = _numbered(_file(folder))
+    text = _numbered(packed_or_plain(folder / TEXT))
     names, train, test = [], [], []
     for role, offset, length in _roles(folder / ROLES, len(text)):
         cut = offset + round(length * (1 - test_fraction))
@@ -35,15 +41,8 @@ def read_shakespeare(name: str, folder: Path, test_fraction: float) -> Source:
             train.append((offset, cut))
             test.append((cut, offset + length))
     if not names:
-        raise DataError(f"{folder / ROLES} names no role of more than {LENGTH} characters, {AGAIN}.")
+        raise broken(folder / ROLES, f"names no role of more than {LENGTH} characters")
     return Source(name, _examples(text, train), _examples(text, test), len(ALPHABET), None, owners=tuple(names))
-
-
-def _file(folder: Path) -> Path:
-    for suffix in ("", ".xz", ".gz"):
-        if (file := folder / (TEXT + suffix)).is_file():
-            return file
-    raise missing(f"{folder / TEXT} (plain, .xz or .gz)")
 
 
 def _numbered(file: Path) -> torch.Tensor:
@@ -54,7 +53,7 @@ def _numbered(file: Path) -> torch.Tensor:
     text = places[content]
     if (text == 255).any():
         at = int((text == 255).argmax())
-        raise DataError(f"{file} is damaged (byte {at:,} is {content[at]}, no character of the plays), {AGAIN}.")
+        raise broken(file, f"is damaged (byte {at:,} is {content[at]}, no character of the plays)")
     return torch.from_numpy(text)
 
 
@@ -67,7 +66,7 @@ def _roles(file: Path, size: int) -> list[tuple[str, int, int]]:
         roles = [(f"{row['play']}: {row['role']}", int(row["offset"]), int(row["length"])) for row in rows]
     for role, offset, length in roles:
         if offset < 0 or length < 0 or offset + length > size:
-            raise DataError(f"{file} is damaged ({role} lies outside of the {size:,} characters), {AGAIN}.")
+            raise broken(file, f"is damaged ({role} lies outside of the {size:,} characters)")
     return roles
 
 
@@ -78,3 +77,30 @@ def _examples(text: torch.Tensor, ranges: list[Range]) -> Examples:
     index = torch.tensor(starts, dtype=torch.int64).view(-1, 1) + torch.arange(LENGTH)
     owner = torch.repeat_interleave(torch.arange(len(ranges)), torch.tensor(counts))
     return Examples(text[index], text[index + 1].long(), owner)
+
+
+FILE = "audiomnist.npz"
+PIXELS = Pixels((0.0572,), (0.0639,), augment=False)
+
+
+def read_audiomnist(name: str, folder: Path, test_fraction: float) -> Source:
+    """Every speaker's images; the last `test_fraction` of the repetitions of each digit are the test part."""
+    file = folder / FILE
+    if not file.is_file():
+        raise missing(file)
+    keys = ("x", "y", "user", "rep")
+    arrays = arrays_of(file, keys)
+    if absent := [key for key in keys if key not in arrays]:
+        raise missing(f"{absent[0]} in {file}")
+    x, y, user, rep = (arrays[key] for key in keys)
+    count = len(y) if y.ndim else 0
+    if x.dtype != np.uint8 or x.shape != (count, 28, 28) or not count or {user.shape, rep.shape} != {(count,)}:
+        raise broken(file, "is damaged (its arrays are not of images of 28×28 bytes)")
+    check_labels(y, 10, file)
+    names, owner = np.unique(user, return_inverse=True)
+    whole = Examples(*(torch.from_numpy(array) for array in (x[:, None], y.astype(np.int64), owner)))
+    last = torch.from_numpy(rep >= round((1 - test_fraction) * (1 + int(rep.max()))))
+    train, test = (whole.take(part.nonzero().flatten()) for part in (~last, last))
+    if not len(train) or not len(test):
+        raise SettingError(f"data.test_fraction: {test_fraction} leaves nothing to train or to test on in {file}.")
+    return Source(name, train, test, 10, PIXELS, owners=tuple(map(str, names)))
