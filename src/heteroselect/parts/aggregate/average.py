@@ -6,7 +6,6 @@ exception: those of the average are measured at clients like those of the model,
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class NoAverage:
     Use when rounds are to be judged as they come. Beware: single rounds vary more than an average of them.
     """
 
-    kind: ClassVar[str] = "none"
+    kind = "none"
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         return {}
@@ -46,7 +45,7 @@ class ExponentialAverage:
     Use when single models vary from round to round. Beware: a long memory lags behind a model that still improves fast.
     """
 
-    kind: ClassVar[str] = "exponential"
+    kind = "exponential"
 
     keep: float = setting(0.9, "what the average keeps of itself each round, at most", ge=0, lt=1)
     ramp: float = setting(10.0, "until then it keeps s/(s + ramp) after s rounds; 1: a plain mean at first", ge=1)
@@ -70,7 +69,7 @@ class TailAverage:
     Use when the horizon is known and the end counts. Beware: it changes nothing before the tail begins.
     """
 
-    kind: ClassVar[str] = "tail"
+    kind = "tail"
 
     share: float = setting(0.25, "the last share of the rounds, of which the models are averaged", gt=0, le=1)
     rounds: int = setting(0, "the last rounds of which the models are averaged; 0: as `share` says", ge=0)

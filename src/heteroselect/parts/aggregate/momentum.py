@@ -1,7 +1,7 @@
 """What the server adds to the model: the aggregate itself, or a sum that remembers earlier ones (eq. 14)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class ServerSGD:
     Use when nothing speaks for a momentum. Beware: rates other than 1 change FedAvg.
     """
 
-    kind: ClassVar[str] = "sgd"
+    kind = "sgd"
 
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
@@ -34,7 +34,7 @@ class ServerMomentum:
     Use when aggregates of rounds are noisy. Beware: a gain of 1/(1 − β_s) may overshoot; lower the rate with it.
     """
 
-    kind: ClassVar[str] = "momentum"
+    kind = "momentum"
 
     momentum: float = setting(0.5, "β_s of the server (eq. 14)", ge=0, lt=1, tune=(0.1, 0.95, "linear"))
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
@@ -58,7 +58,7 @@ class LookAhead:
     momentum for several rounds.
     """
 
-    kind: ClassVar[str] = "look-ahead"
+    kind = "look-ahead"
 
     momentum: float = setting(
         0.85,
@@ -91,7 +91,7 @@ class Running:
     Use when the error feedback is `ef21`. Beware: it is refused with any other.
     """
 
-    kind: ClassVar[str] = "running"
+    kind = "running"
     traits = Traits(
         brings={"error_feedback": {"kind": "ef21"}, "weigh": {"kind": "everybody"}},
         requires={"error_feedback": ("ef21",), "weigh": ("everybody",)},

@@ -7,7 +7,7 @@ by how far its client's steps reach, and the average multiplied by how far they 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class FedNova:
     reach.
     """
 
-    kind: ClassVar[str] = "fednova"
+    kind = "fednova"
     traits = Traits(brings={"local_steps": {"kind": "device"}})
 
     momentum: float = setting(0.9, "of the local SGD, which its steps' reach is reckoned with", ge=0, lt=1)

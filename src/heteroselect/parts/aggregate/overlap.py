@@ -7,7 +7,6 @@ shrinks. The abstract says so much; the formula here is ours.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class Overlap:
     from an abstract.
     """
 
-    kind: ClassVar[str] = "opwa"
+    kind = "opwa"
 
     least: float = setting(
         0.5,

@@ -13,7 +13,6 @@ not sent counts as zero, so the median drops what fewer than half of the clients
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class Median:
     know.
     """
 
-    kind: ClassVar[str] = "median"
+    kind = "median"
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         return _trimmed(updates, weights, size, 0.5)
@@ -49,7 +48,7 @@ class TrimmedMean:
     share is not withstood.
     """
 
-    kind: ClassVar[str] = "trimmed-mean"
+    kind = "trimmed-mean"
 
     trim: float = setting(0.1, "share of the clients cut at each end, rounded up", ge=0, lt=0.5)
 
@@ -69,7 +68,7 @@ class GeometricMedian:
     skewed.
     """
 
-    kind: ClassVar[str] = "geometric-median"
+    kind = "geometric-median"
 
     iterations: int = setting(10, "steps of Weiszfeld's algorithm", ge=1)
     smoothing: float = setting(1e-6, "distance below which an update counts as met", gt=0)
@@ -99,7 +98,7 @@ class MultiKrum:
     small cohorts allow for few hostile clients.
     """
 
-    kind: ClassVar[str] = "multi-krum"
+    kind = "multi-krum"
 
     hostile: float = setting(0.2, "share of the cohort taken to be hostile, rounded up", ge=0, lt=0.5)
 

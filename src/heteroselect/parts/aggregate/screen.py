@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class Screen:
     Use when some senders may be broken. Beware: it is no defence against clients that mean harm and know the bound.
     """
 
-    kind: ClassVar[str] = "norm"
+    kind = "norm"
 
     bound: float = setting(
         100.0, "an update longer than this many times the cohort's median is refused; 0 refuses none", ge=0

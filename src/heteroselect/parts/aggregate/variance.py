@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class ByVariance:
     leans to these.
     """
 
-    kind: ClassVar[str] = "variance"
+    kind = "variance"
     traits = Traits(brings={"compress": {"kind": "drive"}})
 
     spread: float = setting(1.0, "s, of clients; 1 is the most there can be, 0 looks at the compressor alone", ge=0)

@@ -24,9 +24,9 @@ class WaitForAll:
     client.
     """
 
-    kind: ClassVar[str] = "all"
-    size: ClassVar[int] = 0
-    concurrency: ClassVar[int] = 0
+    kind = "all"
+    size = 0
+    concurrency = 0
     mixes: ClassVar[Literal["updates", "models"]] = "updates"
 
     def discount(self, staleness: Counts) -> Reals:
@@ -49,7 +49,7 @@ class Buffer:
     parts that plan for a whole cohort are refused.
     """
 
-    kind: ClassVar[str] = "buffer"
+    kind = "buffer"
 
     size: int = setting(5, "k: answers after which the server steps", ge=1)
     concurrency: int = setting(0, "clients at work at the same time; 0: as many as `selected`", ge=0)

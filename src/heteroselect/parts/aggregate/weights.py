@@ -5,7 +5,7 @@ The cohort is of those whose updates arrived, the population of all clients.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class ByData:
     Use when examples are to count the same. Beware: clients with much data dominate.
     """
 
-    kind: ClassVar[str] = "data"
+    kind = "data"
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(population.sizes[cohort.ids].astype(np.float64))
@@ -37,7 +37,7 @@ class Equal:
     large ones.
     """
 
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(np.ones(len(cohort.ids)))
@@ -51,7 +51,7 @@ class ByScore:
     score 0 counts for nothing.
     """
 
-    kind: ClassVar[str] = "score"
+    kind = "score"
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
     floor: float = setting(0.0, "added to every score, as a share of the highest one, before weighing", ge=0)
@@ -72,7 +72,7 @@ class Inverse:
     weights, which is noise.
     """
 
-    kind: ClassVar[str] = "inverse"
+    kind = "inverse"
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(1 / cohort.inclusion)
@@ -85,7 +85,7 @@ class OneOfAll:
     Use when the error feedback is `ef21`. Beware: it is refused with any other.
     """
 
-    kind: ClassVar[str] = "everybody"
+    kind = "everybody"
     traits = Traits(
         brings={"error_feedback": {"kind": "ef21"}, "server_optimizer": {"kind": "running"}},
         requires={"error_feedback": ("ef21",)},
@@ -103,7 +103,7 @@ class ByShare:
     steps vary in length.
     """
 
-    kind: ClassVar[str] = "share"
+    kind = "share"
     traits = Traits(by_cohort=True)
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:

@@ -7,7 +7,6 @@ that each client is really ordered.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class Deadline:
     shrinkage.
     """
 
-    kind: ClassVar[str] = "deadline"
+    kind = "deadline"
     traits = Traits(
         needs={"links"}, brings=UNBIASED, prefers={"compress": "unbiased"}, carries=("average",), by_cohort=True
     )

@@ -1,7 +1,7 @@
 """How much may each client send? Its share of the round's budget, under a ceiling (eq. 8)."""
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class All:
     allocation.
     """
 
-    kind: ClassVar[str] = "all"
+    kind = "all"
 
     @property
     def average(self) -> float:
@@ -91,7 +91,7 @@ class UniformShare(Share):
     waited for.
     """
 
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
 
     amplitude: float = _plain("amplitude", 0.0)
     floor: float = _plain("floor", 0.005)
@@ -110,7 +110,7 @@ class ScoreShare(Share):
     shrink clients unequally.
     """
 
-    kind: ClassVar[str] = "score"
+    kind = "score"
     traits = replace(Share.traits, needs={"scores"}, brings={**SPARSE, "score": {"kind": "informativeness"}})
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
@@ -125,7 +125,7 @@ class Waterfill(ScoreShare):
     send nearly everything.
     """
 
-    kind: ClassVar[str] = "waterfill"
+    kind = "waterfill"
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
         return waterfill(_finite(scores), theta * len(scores), caps, self.minimum)

@@ -6,7 +6,6 @@ says so much; the rule here is ours.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class FedBand:
     memory for what is deferred.
     """
 
-    kind: ClassVar[str] = "fedband"
+    kind = "fedband"
     traits = Traits(needs={"uploads"}, brings=SPARSE, carries=("average", "minimum"), by_cohort=True)
 
     average: float = setting(0.2, "mean density of a cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))

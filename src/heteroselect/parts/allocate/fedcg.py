@@ -14,7 +14,7 @@ client's, and the others send nearly everything.)
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class FedCG:
     clients send little.
     """
 
-    kind: ClassVar[str] = "fedcg"
+    kind = "fedcg"
     traits = Traits(
         brings={**SPARSE, "select": {"kind": "fedcg"}},
         carries=("average", "minimum"),

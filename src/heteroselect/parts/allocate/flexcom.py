@@ -9,7 +9,6 @@ Cost is counted in seconds here: C₀ those of computing, c_i those of a whole u
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class FlexCom:
     abstract.
     """
 
-    kind: ClassVar[str] = "flexcom"
+    kind = "flexcom"
     traits = Traits(
         needs={"reports"},
         brings={**SPARSE, "error_feedback": {"kind": "error", "decay": "static", "static": 1.0}},

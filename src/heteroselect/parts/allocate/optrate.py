@@ -8,7 +8,7 @@ what compression loses in round t and a_t how much of it is left at the end.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class OptRate:
     from an abstract.
     """
 
-    kind: ClassVar[str] = "optrate"
+    kind = "optrate"
     traits = Traits(needs={"reports"}, brings=SPARSE, carries=("average", "minimum"), by_cohort=True)
 
     average: float = setting(0.2, "mean density of all rounds", gt=0, le=1, tune=(0.005, 0.5, "log"))

@@ -10,7 +10,7 @@ count as equal, and the seconds in which the model comes down.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Price:
     Use when a second and a megabyte have known prices. Beware: the right prices are not known; try several.
     """
 
-    kind: ClassVar[str] = "price"
+    kind = "price"
     traits = Traits(needs={"links"}, brings=UNBIASED, by_cohort=True)
 
     seconds: float = setting(100.0, "λ, price of a second of the round, where a client's squared length is 1", ge=0)

@@ -1,7 +1,7 @@
 """One score per client: how informative would its update be? (section III-B, eq. 1)"""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Informativeness:
     the model to every client in every round, which the ledger charges.
     """
 
-    kind: ClassVar[str] = "informativeness"
+    kind = "informativeness"
 
     loss_weight: float = setting(
         1.0, "weight of V′, the normalised loss (eq. 1); 0 takes a part out of the score", ge=0

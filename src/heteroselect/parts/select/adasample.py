@@ -6,7 +6,7 @@ seconds of a round, taken as Σ q_i·t_i, times the rounds it takes, ∝ α·Σ 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class AdaSample:
     client has reported a length.
     """
 
-    kind: ClassVar[str] = "adasample"
+    kind = "adasample"
     traits = Traits(needs={"links"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
     ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))

@@ -8,7 +8,6 @@ made from what the server has anyway: nobody is asked.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -35,7 +34,7 @@ class Balanced:
     until there are some it draws nearly at random.
     """
 
-    kind: ClassVar[str] = "balanced"
+    kind = "balanced"
 
     norm: float = setting(0.0, "power of the length of the last update in a client's chance", ge=0)
     age: float = setting(0.0, "power of the rounds since a client was last selected in its chance", ge=0)

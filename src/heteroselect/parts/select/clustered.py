@@ -8,7 +8,7 @@ Masses are whole numbers, m·n_i in bins of Σn, so that nothing is lost to roun
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Clustered:
     compares all pairs of clients.
     """
 
-    kind: ClassVar[str] = "clustered-sampling"
+    kind = "clustered-sampling"
 
     by: Literal["size", "similarity"] = setting(
         "similarity", "distributions by size (algorithm 1) or by similarity of the last uploads (algorithm 2)"

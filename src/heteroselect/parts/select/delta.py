@@ -8,7 +8,6 @@ for it (a number per client and round, which the ledger charges); else it counts
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class Delta:
     counts for much when it is.
     """
 
-    kind: ClassVar[str] = "delta"
+    kind = "delta"
 
     diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
     noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))

@@ -5,7 +5,7 @@ Clients without an upload come first, in the place of the paper's round in which
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class DivFL:
     last upload of every client.
     """
 
-    kind: ClassVar[str] = "divfl"
+    kind = "divfl"
     traits = Traits(needs={"uploads"}, shares=True)
 
     unseen: Literal["mean", "first"] = setting("first", UNSEEN)

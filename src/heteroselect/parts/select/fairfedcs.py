@@ -7,7 +7,6 @@ is good where the client's update points the same way as the sum of the other ne
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ class FairFedCS:
     others, so rare data look bad.
     """
 
-    kind: ClassVar[str] = "fairfedcs"
+    kind = "fairfedcs"
     traits = Traits(needs={"uploads"})
 
     reputation: float = setting(

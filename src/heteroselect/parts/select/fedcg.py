@@ -3,7 +3,7 @@ near ties to the faster. Its steps A and B (`shortest`) take turns until the cli
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class FedCG:
     paper's abstract.
     """
 
-    kind: ClassVar[str] = "fedcg"
+    kind = "fedcg"
     traits = Traits(needs={"links", "uploads"}, brings={"allocate": {"kind": "fedcg"}}, shares=True)
 
     average: float = setting(0.2, "mean density that is planned for", gt=0, le=1)

@@ -8,7 +8,6 @@ after which everybody is asked for its loss.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class FedCor:
     model ask every client for a loss.
     """
 
-    kind: ClassVar[str] = "fedcor"
+    kind = "fedcor"
     traits = Traits(needs={"losses"}, brings={"weigh": {"kind": "uniform"}})
 
     warmup: int = setting(25, "first rounds, with random cohorts; everybody's loss is asked for in each", ge=1)

@@ -2,7 +2,7 @@
 ICC 2019): as many clients as can upload before a deadline."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class FedCS:
     Use when a round has a deadline. Beware: slow clients are left out for good, with whatever only their data show.
     """
 
-    kind: ClassVar[str] = "fedcs"
+    kind = "fedcs"
     traits = Traits(needs={"links"}, by_cohort=True)
 
     deadline: float = setting(0.0, "seconds that the round may take (the paper: 180); 0 takes the `quantile`", ge=0)

@@ -7,7 +7,6 @@ Hellinger distances below `reach`, and a client whose labels are not known yet i
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +28,7 @@ class FedLECC:
     from an abstract.
     """
 
-    kind: ClassVar[str] = "fedlecc"
+    kind = "fedlecc"
     traits = Traits(
         needs={"scores", "labels"},
         brings={

@@ -6,7 +6,7 @@ The server goes by the last uploads, so that nobody has to send anything for it.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class FedSTaS:
     of.
     """
 
-    kind: ClassVar[str] = "fedstas"
+    kind = "fedstas"
     traits = Traits(needs={"uploads"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
     strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1, tune=(2, 10, "log"))

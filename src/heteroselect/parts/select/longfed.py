@@ -7,7 +7,6 @@ is taken than j, less ε·d_ij, and the cohort maximises V·(what facility locat
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class LongFed:
     reconstructed from an abstract.
     """
 
-    kind: ClassVar[str] = "longfed"
+    kind = "longfed"
     traits = Traits(needs={"uploads"})
 
     representation: float = setting(

@@ -11,7 +11,6 @@ falls, as losses always do) and shrinks when it changes sharply; and nobody is l
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -36,7 +35,7 @@ class Oort:
     are preferred, and slow clients are heard seldom.
     """
 
-    kind: ClassVar[str] = "oort"
+    kind = "oort"
     traits = Traits(needs={"reports", "examples", "links"}, brings={"weigh": {"kind": "uniform"}})
 
     explore: float = setting(0.9, "share of a cohort that is new, in the first round", ge=0, le=1)

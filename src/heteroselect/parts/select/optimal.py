@@ -6,7 +6,7 @@ variance Σ u_i²/π_i, u_i = ‖p_i·U_i‖, is smallest where π follows u as 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class SendAll:
     Use when training is what a round is for, as in most methods. Beware: it saves no uploads.
     """
 
-    kind: ClassVar[str] = "none"
+    kind = "none"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class OptimalSampling:
     each update.
     """
 
-    kind: ClassVar[str] = "optimal-client-sampling"
+    kind = "optimal-client-sampling"
     traits = Traits(brings={"select": {"kind": "pool"}, "weigh": {"kind": "share"}}, by_cohort=True)
 
     rule: Literal["exact", "aocs"] = setting(

@@ -5,7 +5,6 @@ Drawing and asking the candidates is the scorer's (`mode` candidates); here they
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class PowerOfChoice:
     biases the model.
     """
 
-    kind: ClassVar[str] = "power-of-choice"
+    kind = "power-of-choice"
     traits = Traits(
         needs={"scores"},
         brings={

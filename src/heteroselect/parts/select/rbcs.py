@@ -6,7 +6,6 @@ slowest) − Σ(its queues). Times are not known before: each client has a linea
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class RBCSF:
     follows sudden changes slowly.
     """
 
-    kind: ClassVar[str] = "rbcs-f"
+    kind = "rbcs-f"
     traits = Traits(needs={"links", "reports"})
 
     speed: float = setting(

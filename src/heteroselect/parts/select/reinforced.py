@@ -6,7 +6,7 @@ one after the other by softmax; what came of a round makes its draw more or less
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Reinforced:
     which takes many rounds; it is reconstructed from an abstract.
     """
 
-    kind: ClassVar[str] = "rl"
+    kind = "rl"
     traits = Traits(needs={"reports", "links"})
 
     rate: float = setting(0.1, "learning rate of the policy", ge=0, tune=(0.01, 1, "log"))

@@ -9,7 +9,7 @@ the client and sent to nobody.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from heteroselect.core.part import FieldError, setting
 from heteroselect.parts.train.solver import Job, Local, Trainable, Trained
@@ -29,7 +29,7 @@ class Calibrated(Local):
     absent classes are held back.
     """
 
-    kind: ClassVar[str] = "calibrated"
+    kind = "calibrated"
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     proximal: float = setting(0.0, "μ, the pull to the global model", ge=0)

@@ -6,7 +6,7 @@ beside the server's point; `show` says which of the two is. Left out: the divisi
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class FedDyn(Local):
     grow without bound where few of many clients take part.
     """
 
-    kind: ClassVar[str] = "feddyn"
+    kind = "feddyn"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
     alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))

@@ -6,7 +6,7 @@ came before; and the first step of a round is SGD's whatever Λ, where the code'
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from heteroselect.core.part import FieldError, setting
 from heteroselect.core.traits import Traits
@@ -27,7 +27,7 @@ class FedSOL(Local):
     for classification only.
     """
 
-    kind: ClassVar[str] = "fedsol"
+    kind = "fedsol"
     traits = Traits(carries=STEPS, passes=7 / 3)
     # two passes, and the global model forwards, which is a third of one
 

@@ -3,7 +3,6 @@ rounds or simulated seconds."""
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -21,7 +20,7 @@ class SharedRate:
     number of rounds that the run is planned for.
     """
 
-    kind: ClassVar[str] = "shared"
+    kind = "shared"
     traits = Traits(carries=("start", "decay"))
 
     start: float = setting(0.05, "η₀ of eq. 12", gt=0, tune=(0.005, 0.5, "log"))
@@ -41,7 +40,7 @@ class ScoreRate(SharedRate):
     Use when the paper's Table I is to be reproduced. Beware: unequal rates weigh clients a second time.
     """
 
-    kind: ClassVar[str] = "score"
+    kind = "score"
     traits = replace(SharedRate.traits, needs={"scores"})
 
     cap: float = setting(0.15, "highest scaled rate", gt=0)
@@ -63,7 +62,7 @@ class CosineRate:
     early has not come down yet.
     """
 
-    kind: ClassVar[str] = "cosine"
+    kind = "cosine"
     traits = Traits(carries=("start",))
 
     start: float = setting(0.05, "η₀, the highest rate", gt=0, tune=(0.005, 0.5, "log"))

@@ -7,7 +7,6 @@ the global step η_g, which is the server's `rate`.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +29,7 @@ class Scaffold(Local):
     equal steps; rare participants have stale corrections.
     """
 
-    kind: ClassVar[str] = "scaffold"
+    kind = "scaffold"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
     momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)

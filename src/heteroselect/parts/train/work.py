@@ -1,7 +1,6 @@
 """How many local steps does each client take?"""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class EqualSteps:
     Use when the setting is the usual one, or a solver corrects drift. Beware: a round waits for the slowest device.
     """
 
-    kind: ClassVar[str] = "equal"
+    kind = "equal"
 
     growth: float = _growth()
 
@@ -56,7 +55,7 @@ class DeviceSteps:
     `weigh` fednova corrects it.
     """
 
-    kind: ClassVar[str] = "device"
+    kind = "device"
     traits = Traits(by_cohort=True)
 
     growth: float = _growth()
