@@ -86,15 +86,10 @@ def test_the_selector_asks_as_many_as_there_are_places():
 
 
 def test_more_candidates_give_more_choice_but_no_more_places():
-    cohort = select(paper(deadline=1e9, candidates=99), 2, [5, 0, 0, 0], [1, 3, 2, 4])
+    cohort = select(paper(deadline=1e9, factor=50), 2, [5, 0, 0, 0], [1, 3, 2, 4])
     assert cohort.ids.tolist() == [2, 1]
-    cohort = select(paper(deadline=4.5, candidates=4, uploads="parallel"), 3, [5, 0, 0, 0], [1, 3, 2, 4])
+    cohort = select(paper(deadline=4.5, factor=2, uploads="parallel"), 3, [5, 0, 0, 0], [1, 3, 2, 4])
     assert cohort.ids.tolist() == [2, 1, 3]
-
-
-def test_overhead_is_time_lost():
-    assert select(paper(deadline=8, overhead=2), 3, [1, 2, 10], [2, 1, 1]).ids.tolist() == [0, 1]
-    assert select(paper(deadline=6, overhead=2), 3, [1, 2, 10], [2, 1, 1]).ids.tolist() == [0]
 
 
 @pytest.mark.parametrize("uploads", ["sequential", "parallel"])
@@ -104,15 +99,15 @@ def test_where_nobody_fits_the_fastest_is_taken(uploads):
 
 def test_the_usual_deadline_binds():
     # times 1 to 11: four tenths of the way from the first to the last is 5, and all eleven are asked
-    cohort = select(FedCS(candidates=11), 10, [0] * 11, range(1, 12))
+    cohort = select(FedCS(), 10, [0] * 11, range(1, 12))
     assert cohort.ids.tolist() == [0, 1, 2, 3, 4]
-    assert select(FedCS(candidates=11, quantile=1.0), 10, [0] * 11, range(1, 12)).ids.tolist() == list(range(10))
+    assert select(FedCS(quantile=1.0), 10, [0] * 11, range(1, 12)).ids.tolist() == list(range(10))
     # the paper's three minutes leave nobody out
-    assert len(select(FedCS(candidates=11, deadline=180), 10, [0] * 11, range(1, 12)).ids) == 10
+    assert len(select(FedCS(deadline=180), 10, [0] * 11, range(1, 12)).ids) == 10
 
 
 def test_in_sequence_the_usual_deadline_is_for_as_many_uploads():
     # with three places 3·(1, 2, 3, 4, 5): the quantile of a half is 9, and 1 + 2 + 3 < 9 ≤ 1 + 2 + 3 + 4
-    cohort = select(paper(candidates=5, quantile=0.5), 3, [0] * 5, [1, 2, 3, 4, 5])
+    cohort = select(paper(factor=2, quantile=0.5), 3, [0] * 5, [1, 2, 3, 4, 5])
     assert cohort.ids.tolist() == [0, 1, 2]
-    assert select(paper(candidates=5, quantile=0.25), 3, [0] * 5, [1, 2, 3, 4, 5]).ids.tolist() == [0, 1]
+    assert select(paper(factor=2, quantile=0.25), 3, [0] * 5, [1, 2, 3, 4, 5]).ids.tolist() == [0, 1]

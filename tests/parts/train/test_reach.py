@@ -1,4 +1,4 @@
-"""How far local steps reach: by hand, in closed form, and against the recursion of the solver."""
+"""How far local steps reach: by hand and in closed form."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,18 +20,3 @@ def test_the_reach_of_momentum(steps, length):
 def test_the_reach_of_momentum_has_the_papers_closed_form(steps, rho):
     closed = (steps - rho * (1 - rho**steps) / (1 - rho)) / (1 - rho)
     assert reach(steps, momentum=rho) == pytest.approx(closed)
-
-
-def test_the_reach_under_a_proximal_pull_by_hand():
-    # a ← 0.9a + 1: 1, 1.9, 2.71
-    assert reach(3, pull=0.1) == pytest.approx(2.71)
-
-
-@given(st.integers(0, 20), st.floats(0, 0.9), st.floats(0, 0.2), st.floats(0.01, 0.5), st.floats(-3, 3))
-@RANDOM
-def test_the_reach_is_what_the_local_solver_does_with_a_constant_gradient(steps, rho, mu, eta, gradient):
-    w = velocity = 0.0
-    for _ in range(steps):
-        velocity = rho * velocity + gradient + mu * w
-        w -= eta * velocity
-    assert w == pytest.approx(-eta * gradient * reach(steps, rho, eta * mu), abs=1e-9)

@@ -22,6 +22,8 @@ from heteroselect.core.update import Update, Values
 from heteroselect.parts.aggregate.mean import Mean, check
 
 BLOCK = 1 << 15  # coordinates looked at together: ten clients of any size take 1.3 MB
+ITERATIONS = 10  # of Weiszfeld's algorithm
+MET = 1e-6  # distance below which an update counts as met by it
 
 
 @dataclass(frozen=True)
@@ -70,19 +72,16 @@ class GeometricMedian:
 
     kind = "geometric-median"
 
-    iterations: int = setting(10, "steps of Weiszfeld's algorithm", ge=1)
-    smoothing: float = setting(1e-6, "distance below which an update counts as met", gt=0)
-
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         updates, weights = _taken(updates, weights, size)
         if not updates:
             return np.zeros(size, np.float32)
         total, apart = float(weights.sum()), distances(updates)
         parts = weights / total
-        for _ in range(self.iterations):
+        for _ in range(ITERATIONS):
             towards = (apart * parts).sum(1)  # ‖v − Δ_k‖² = Σ_j c_j d²_jk − ½ Σ_ij c_i c_j d²_ij for v = Σ c_j Δ_j
             away = np.sqrt(np.maximum(towards - (towards * parts).sum() / 2, 0.0))
-            parts = weights / np.maximum(away, self.smoothing)
+            parts = weights / np.maximum(away, MET)
             parts = parts / parts.sum()
         return Mean().aggregate(updates, total * parts, size)
 

@@ -14,7 +14,6 @@ client's, and the others send nearly everything.)
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -44,23 +43,16 @@ class FedCG:
 
     average: float = setting(0.2, "mean density of the cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
-    plan: Literal["stated", "largest"] = setting(
-        "stated", "of plans that take as long: the one with the stated mean density, or the one that sends most"
-    )
 
     def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
         conditions, weights = context.links, np.full(len(scores), 1 / len(scores))
-        given = (conditions.computing, conditions.sending, weights, 1 - self.average, self.minimum)
-        _, densities = shortest(*given, even=self.plan == "stated")
+        _, densities = shortest(conditions.computing, conditions.sending, weights, 1 - self.average, self.minimum)
         return Allocation(float(densities.mean()), densities)
 
 
-def shortest(
-    computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float, *, even: bool = True
-) -> tuple[float, Reals]:
+def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float) -> tuple[float, Reals]:
     """Step B, exactly: the shortest t, and θ_j(t) = clip((t − τ_j)/u_j, θ_min, 1), what each can send by then. Where
-    computing decides about t many plans are as short: of these, the one that loses what may be lost, and evenly so; or
-    else (not `even`) the one that loses least.
+    computing decides about t many plans are as short: of these, the one that loses what may be lost, and evenly so.
 
     What is lost falls with t, along straight lines between the times at which a client leaves or meets a bound:
     bisection finds the line, and the line the time.
@@ -85,7 +77,7 @@ def shortest(
     more, less = lost(before), lost(t)
     if more > less:
         t = before + (t - before) * min(1.0, (more - allowed) / (more - less))
-    return t, evened(by(t), weights, allowed, minimum) if even else by(t)
+    return t, evened(by(t), weights, allowed, minimum)
 
 
 def evened(densities: Reals, weights: Reals, allowed: float, minimum: float) -> Reals:

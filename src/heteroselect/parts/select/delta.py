@@ -27,7 +27,8 @@ from heteroselect.parts.select.geometry import SKETCH
 class Delta:
     """Draws those more often who differ or are noisy, with a lower weight each time.
 
-    α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; the defaults are for H = 50 local steps.
+    α₁ and α₂ matter by their ratio only, so α₁ is 1 here. α₂/α₁ ≈ 1/(4H) in the paper; the default is for H = 50 local
+    steps.
 
     σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖². Who reports none
     counts as without noise. Kept from round to round: the probabilities of all `clients` so far.
@@ -38,19 +39,13 @@ class Delta:
 
     kind = "delta"
 
-    diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
     noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
     floor: float = setting(
-        1e-4,
-        "no probability falls below floor/K, and no client counts for more than K/floor",
-        ge=0,
-        le=1,
-        tune=(1e-4, 1, "log"),
-    )
+        1e-4, "no probability falls below floor/K, and no client counts for more than K/floor",
+        ge=0, le=1, tune=(1e-4, 1, "log"),
+    )  # fmt: skip
     sketch: int = setting(0, SKETCH, ge=0)
-    variance: bool = setting(
-        False, "clients report σ², the variance of their mini-batch gradients, which else counts as 0"
-    )
+    variance: bool = setting(False, "clients report σ², the variance of their batches' gradients, which else counts 0")
 
     @property
     def traits(self) -> Traits:
@@ -65,7 +60,7 @@ class Delta:
         last = participants(population)
         if len(last):
             variance = np.nan_to_num(population.reported("variance")[last])
-            spread = np.sqrt(self.diversity * apart([population.uploads[int(k)] for k in last]) + self.noise * variance)
+            spread = np.sqrt(apart([population.uploads[int(k)] for k in last]) + self.noise * variance)
             chances = floored(moved(chances, last, data[last] * spread), self.floor / clients)
         draws = context.random.choice(clients, size, p=chances)
         drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)

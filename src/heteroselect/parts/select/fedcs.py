@@ -36,21 +36,16 @@ class FedCS:
     uploads: Literal["sequential", "parallel"] = setting(
         "parallel", "uploads share one link one after the other (the paper), or each client has its own"
     )
-    overhead: float = setting(0.0, "seconds that asking, sending the model out and averaging take", ge=0)
-    candidates: int = setting(0, "how many are asked; 0 asks `factor` times as many as there are places", ge=0)
     factor: int = setting(2, "candidates per place (the paper: 1)", ge=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         clients, links = len(context.ids), context.links
-        asked = np.sort(
-            context.random.choice(clients, min(self.candidates or self.factor * context.size, clients), replace=False)
-        )
-        mine = links.only(asked)
-        room = self.deadline - self.overhead if self.deadline else self.usual(links, context.size)
+        asked = np.sort(context.random.choice(clients, min(self.factor * context.size, clients), replace=False))
+        mine, deadline = links.only(asked), self.deadline or self.usual(links, context.size)
         if self.uploads == "sequential":
-            fit, _ = one_by_one(mine.computing, mine.sending, room)
+            fit, _ = one_by_one(mine.computing, mine.sending, deadline)
         else:
-            fit = at_once(mine.computing, mine.sending, room)
+            fit = at_once(mine.computing, mine.sending, deadline)
         if len(fit) == 0:
             fit = np.array([np.argmin(mine.computing + mine.sending)])
         places = asked[fit[: context.size]]

@@ -15,6 +15,7 @@ from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.population import Population
 from heteroselect.core.traits import Traits
+from heteroselect.parts.select.power_of_choice import LOSS_ALONE
 
 LABEL = "label"  # how the reports of label shares are named: label0, label1, …
 
@@ -31,14 +32,7 @@ class FedLECC:
     kind = "fedlecc"
     traits = Traits(
         needs={"scores", "labels"},
-        brings={
-            "score": {
-                "kind": "informativeness",
-                "diversity_weight": 0.0,
-                "fairness_weight": 0.0,
-                "staleness_weight": 0.0,
-            }
-        },
+        brings={"score": LOSS_ALONE},
     )
 
     clusters: int = setting(0, "J, clusters that clients are taken from; 0: as many as clients are selected", ge=0)

@@ -12,6 +12,9 @@ from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.traits import Traits
 
+LOSS_ALONE = {"kind": "informativeness", "diversity_weight": 0.0, "fairness_weight": 0.0, "staleness_weight": 0.0}
+"""A score that ranks clients as their losses do."""
+
 
 @dataclass(frozen=True)
 class PowerOfChoice:
@@ -26,15 +29,7 @@ class PowerOfChoice:
     traits = Traits(
         needs={"scores"},
         brings={
-            "score": {
-                "kind": "informativeness",
-                "mode": "candidates",
-                "candidates": 20,
-                "candidates_by_size": True,
-                "diversity_weight": 0.0,
-                "fairness_weight": 0.0,
-                "staleness_weight": 0.0,
-            },
+            "score": {**LOSS_ALONE, "mode": "candidates", "candidates": 20, "candidates_by_size": True},
             "weigh": {"kind": "uniform"},
         },
     )

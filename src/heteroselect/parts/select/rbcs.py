@@ -39,8 +39,6 @@ class RBCSF:
         1.0, "V: what a second of the slowest counts against one turn that a client waits", ge=0, tune=(0.1, 500, "log")
     )
     guarantee: float = setting(0.5, "β as a part of m/K, the rate of participation if all were equal", ge=0, lt=1)
-    optimism: float = setting(1.0, "α: how far below its estimate a time is taken, in deviations", ge=0)
-    ridge: float = setting(1.0, "λ of the regression of times", gt=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         start = {
@@ -56,7 +54,7 @@ class RBCSF:
         mine = np.searchsorted(clients, context.ids)
         kept = self.updated(kept, mine, context)
         contexts = self.contexts(context)
-        times = self.times(kept["products"][:, mine], kept["targets"][:, mine], contexts)
+        times = expected(kept["products"][:, mine], kept["targets"][:, mine], contexts)
         places = quick_and_due(kept["queue"][mine], times, context.size, self.speed)
         queue = kept["queue"] + beta
         queue[mine[places]] -= 1
@@ -83,13 +81,14 @@ class RBCSF:
         found["contexts"][:, mine[waiting]] = 0.0
         return found
 
-    def times(self, products: Reals, targets: Reals, contexts: Reals) -> Reals:
-        """max(cᵀθ̂ − α·√(cᵀH⁻¹c), 0) with H = λI + Σccᵀ and θ̂ = H⁻¹Στc."""
-        h = self.ridge * np.eye(FEATURES) + products.T.reshape(-1, FEATURES, FEATURES)
-        solved = np.linalg.solve(h, contexts.T[:, :, None])[:, :, 0].T  # H⁻¹c, as H is symmetric
-        estimate, doubt = (solved * targets).sum(0), (solved * contexts).sum(0)
-        times: Reals = np.maximum(estimate - self.optimism * np.sqrt(np.maximum(doubt, 0.0)), 0.0)
-        return times
+
+def expected(products: Reals, targets: Reals, contexts: Reals) -> Reals:
+    """Times, by the optimistic bandit: max(cᵀθ̂ − α·√(cᵀH⁻¹c), 0) with H = λI + Σccᵀ and θ̂ = H⁻¹Στc; α = λ = 1."""
+    h = np.eye(FEATURES) + products.T.reshape(-1, FEATURES, FEATURES)
+    solved = np.linalg.solve(h, contexts.T[:, :, None])[:, :, 0].T  # H⁻¹c, as H is symmetric
+    estimate, doubt = (solved * targets).sum(0), (solved * contexts).sum(0)
+    times: Reals = np.maximum(estimate - np.sqrt(np.maximum(doubt, 0.0)), 0.0)
+    return times
 
 
 def quick_and_due(queue: Reals, times: Reals, size: int, speed: float) -> Counts:

@@ -20,6 +20,7 @@ from heteroselect.parts.select.by_client import recalled
 from heteroselect.parts.select.draws import gumbel_top
 
 FEATURES = 5
+KEEP = 0.9  # what the baseline of rewards keeps each round
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,6 @@ class Reinforced:
 
     rate: float = setting(0.1, "learning rate of the policy", ge=0, tune=(0.01, 1, "log"))
     slowness: float = setting(0.1, "λ: what a round of mean length costs", ge=0)
-    keep: float = setting(0.9, "what the baseline of rewards keeps each round", ge=0, lt=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         state = self.updated(context)
@@ -66,16 +66,16 @@ class Reinforced:
         seconds = (float(state.get("seconds", 0.0)) * rounds + slowest) / (rounds + 1)
         reward = float(fallen.mean()) if len(fallen) else 0.0
         reward -= self.slowness * slowest / max(seconds, 1e-12)
-        state |= reinforced(state, reward, self.rate, self.keep)
+        state |= reinforced(state, reward, self.rate)
         state["losses"][mine[done]] = now
         return state | {"seconds": np.array(seconds), "rounds": np.array(rounds + 1)}
 
 
-def reinforced(state: PartState, reward: float, rate: float, keep: float) -> dict[str, Reals]:
+def reinforced(state: PartState, reward: float, rate: float) -> dict[str, Reals]:
     """φ ← φ + rate·(reward − baseline)·∇ ln P; the first reward is the first baseline."""
     baseline = float(state.get("baseline", reward))
     policy = state["policy"] + rate * (reward - baseline) * state["slope"]
-    return {"policy": policy, "baseline": np.array(keep * baseline + (1 - keep) * reward)}
+    return {"policy": policy, "baseline": np.array(KEEP * baseline + (1 - KEEP) * reward)}
 
 
 def described(context: SelectionContext) -> Reals:

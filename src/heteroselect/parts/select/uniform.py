@@ -57,8 +57,7 @@ class Pool:
     pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        clients = len(context.ids)
-        size = max(self.pool, context.size)
+        clients, size = len(context.ids), max(self.pool, context.size)
         if self.pool == 0 or size >= clients:
             return context.cohort(np.arange(clients))
         places = np.sort(context.random.choice(clients, size, replace=False))

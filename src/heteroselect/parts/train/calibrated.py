@@ -32,8 +32,7 @@ class Calibrated(Local):
     kind = "calibrated"
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
-    proximal: float = setting(0.0, "μ, the pull to the global model", ge=0)
-    clip: float = setting(2.0, "norm bound of task plus proximal gradient; 0 does not clip", ge=0)
+    clip: float = setting(2.0, "norm bound of the gradient; 0 does not clip", ge=0)
     strength: float = setting(1.0, "τ, what log-shares are multiplied by; 0 is SGD", ge=0, tune=(0.1, 2, "linear"))
     smoothing: float = setting(1.0, "examples that each class has beside those it has", gt=0)
 
@@ -42,7 +41,7 @@ class Calibrated(Local):
 
         if self.strength and job.labels is not None:
             job = replace(job, loss=self._calibrated(job.loss, job.labels))
-        return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip)
+        return descend(model, job, momentum=self.momentum, clip=self.clip)
 
     def _calibrated(self, loss: "Loss", labels: "Tensor") -> "Loss":
         import torch

@@ -30,7 +30,6 @@ class FedDyn(Local):
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
     alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
-    momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(10.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
     show: Literal["model", "mean"] = setting(
         "mean", "what is evaluated: w, or the mean of the cohort's models, w + h/α"
@@ -45,7 +44,7 @@ class FedDyn(Local):
         from heteroselect.parts.train.descent import descend
 
         added = [shift("correction", state, model.vector.shape[-1]) for state in job.states]  # −h_k
-        return descend(model, job, momentum=self.momentum, proximal=self.alpha, clip=self.clip, shift=added)
+        return descend(model, job, proximal=self.alpha, clip=self.clip, shift=added)
 
     def shared(self, state: PartState) -> PartState:
         return {}
