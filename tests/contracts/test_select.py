@@ -58,7 +58,7 @@ SHIPPED = [
     *(Uniform(), Everybody(), Pool(6), Pool(), Softmax(), Softmax(0.2, 0.0), PowerOfChoice()),
     *(Oort(), Oort(tired=2)),
     *(DivFL(), FedCG(), FedCG(average=0.5)),
-    *(FedCS(), FedCS(deadline=60.0, uploads="sequential", factor=1)),
+    *(FedCS(), FedCS(deadline=60.0, factor=1)),
     *(AdaSample(), AdaSample(ratio=0.5), Clustered(), Clustered("size"), Delta(), Delta(floor=0.1, variance=True)),
     *(Balanced(), Balanced(1.0), FedCor(), FedCor(warmup=2, every=3)),
     *(RBCSF(), RBCSF(speed=0.1), FairFedCS(), FairFedCS(0.0), FedSTaS(), FedSTaS(2)),

@@ -45,6 +45,7 @@ REMOVED: dict[str, Any] = {
     "method.select.fedcor.rate": 0.01,
     "method.select.fedcs.overhead": 0.0,
     "method.select.fedcs.candidates": 0,
+    "method.select.fedcs.uploads": "parallel",
     "method.select.fedstas.spread": "deviation",
     "method.select.fedstas.unseen": "first",
     "method.select.oort.explore": 0.9,

@@ -23,14 +23,9 @@ KEEP = 0.9  # what the consensus keeps each round
 class Informativeness:
     """Scores a client by S = min-max of V′ + λ_D·D + λ_F·F′ + λ_St·St′, in [0, 1].
 
-    `constant` and `fairness_start` are undefined in the text. The loss is read on a fixed subset of a client's data;
-    `augmented` reads it through the shuffled training data instead, which makes the score noisy (the authors' runs).
-
-    Whose loss? mode `all` asks everybody each round (the paper), and every one of them has to fetch the model for
-    it. `candidates` asks so many at random and selects among them. `stale` asks nobody: it takes the mean loss that a
-    client reported when it last trained, and for those without a report the highest of these, so that they are tried.
-
-    Kept from round to round, where D counts: the `consensus`, a running average of the aggregates.
+    `constant` and `fairness_start` are undefined in the text. The loss is read on a fixed subset of a client's data.
+    Mode `stale` asks nobody for it: it takes the mean loss that a client reported when it last trained, and for those
+    without a report the highest of these, so that they are tried.
 
     Use when selection, densities or weights are to follow how much a client can still teach. Beware: mode `all` sends
     the model to every client in every round, which the ledger charges.

@@ -48,11 +48,8 @@ class AdaSample:
 
 
 def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:
-    """The q that minimises (Σ q·t)(Σ a/q + β), for a = p²G² > 0 and t > 0.
-
-    Where the derivative vanishes, q_i ∝ √(a_i/(t_i − c)) with c = β·Σqt/(Σa/q + β): one number to search for, between
-    0 and the shortest time. Without β it is 0, and q ∝ pG/√t.
-    """
+    """The q that minimises (Σ q·t)(Σ a/q + β), for a = p²G² > 0 and t > 0: where the derivative vanishes,
+    q_i ∝ √(a_i/(t_i − c)) with c = β·Σqt/(Σa/q + β), one number between 0 and the shortest time."""
 
     def at(c: float) -> Reals:
         shape = np.sqrt(pulls / (times - c))

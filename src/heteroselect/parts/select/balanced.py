@@ -2,8 +2,7 @@
 
 The draw is the local pivotal method (Grafström, Lundström, Schelin, Biometrics 2012; see `pivotal`). Clients that
 learnt alike seldom come together, so that the mean of a cohort is nearer to the mean of all; since every chance π_k is
-exact, Σ p_k·x_k/π_k over the cohort is unbiased whatever the places (Horvitz and Thompson, 1952). All of it is
-made from what the server has anyway: nobody is asked.
+exact, Σ p_k·x_k/π_k over the cohort is unbiased whatever the places (Horvitz and Thompson, 1952).
 """
 
 from collections.abc import Mapping

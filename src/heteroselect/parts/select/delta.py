@@ -1,10 +1,9 @@
 """DELTA (Wang et al., "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023).
 
 Client i is drawn, with replacement, with p_i ∝ w_i·√(α₁‖∇F_i − ∇f‖² + α₂σ_i²), w_i its part of all data (as in the
-authors' code): those who differ and those who are noisy are drawn more often, with a lower weight each time. Practical
-version: gradients are the last uploads, ∇f the mean of the last participants', and after a round only the participants'
-probabilities move. σ_i² is that of the gradients of a client's batches along its local steps, where `variance` asks
-for it (a number per client and round, which the ledger charges); else it counts as nought.
+authors' code). Practical version: gradients are the last uploads, ∇f the mean of the last participants', and after a
+round only the participants' probabilities move. σ_i² is that of the gradients of a client's batches along its local
+steps, where `variance` asks for it (a number per client and round, which the ledger charges); else it counts as nought.
 """
 
 from dataclasses import dataclass
@@ -27,11 +26,8 @@ from heteroselect.parts.select.geometry import SKETCH
 class Delta:
     """Draws those more often who differ or are noisy, with a lower weight each time.
 
-    α₁ and α₂ matter by their ratio only, so α₁ is 1 here. α₂/α₁ ≈ 1/(4H) in the paper; the default is for H = 50 local
-    steps.
-
-    σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖². Who reports none
-    counts as without noise. Kept from round to round: the probabilities of all `clients` so far.
+    α₁ and α₂ matter by their ratio only, so α₁ is 1 here; α₂/α₁ ≈ 1/(4H) in the paper, and the default is for H = 50.
+    σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖².
 
     Use when clients differ much, and an unbiased draw is to have little variance. Beware: a client that is seldom drawn
     counts for much when it is.

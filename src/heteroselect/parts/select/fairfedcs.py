@@ -22,10 +22,8 @@ from heteroselect.parts.select.geometry import SKETCH, inner
 
 @dataclass(frozen=True)
 class FairFedCS:
-    """Takes clients by reputation and by how long they have waited. Reputation is (good + 1)/(good + bad + 2), a half
-    at first. Ties are broken at random.
-
-    Kept per client: the `queue`, its `good` and `bad` contributions, and the round up to which it was `judged`.
+    """Takes clients by reputation and by how long they have waited. Reputation is (good + 1)/(good + bad + 2) of the
+    contributions so far. Ties are broken at random.
 
     Use when some clients may contribute badly, and all are to take part. Beware: reputation goes by agreement with the
     others, so rare data look bad.

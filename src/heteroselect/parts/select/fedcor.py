@@ -32,9 +32,6 @@ class FedCor:
     """Takes clients whose losses say most about the losses of all. Σ = XXᵀ + 0.01²·I, X being a place of every client
     in a space of few dimensions, fitted by the likelihood of the loss changes around their mean.
 
-    Kept from round to round: the `losses` asked for last and in which round (`asked`); the loss `changes` of the last
-    random rounds and their `rounds`; the `places`; and the `discounts` of those taken since the last fit.
-
     Use when losses of clients rise and fall together, and asking for them is cheap. Beware: the rounds that fit the
     model ask every client for a loss.
     """

@@ -22,8 +22,8 @@ LABEL = "label"  # how the reports of label shares are named: label0, label1, â€
 
 @dataclass(frozen=True)
 class FedLECC:
-    """Takes clients of high loss from every cluster of label shares. A score by losses alone ranks as the losses do.
-    Clients say with each upload which share of their examples has which label, which is a cost to their privacy.
+    """Takes clients of high loss from every cluster of label shares. Clients say with each upload which share of their
+    examples has which label.
 
     Use when labels are skewed between clients. Beware: clients reveal their label shares, and the rule is reconstructed
     from an abstract.

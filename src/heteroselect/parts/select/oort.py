@@ -36,9 +36,6 @@ SHARP = 5.0  # T shrinks by Δ where they differ by this many times the first
 class Oort:
     """Prefers clients with a high loss that are fast enough.
 
-    Kept from round to round: the preferred `duration` T, the pacer's `step` Δ, and the statistical `utility` of
-    the cohorts of two windows.
-
     Use when time to a target counts, and devices differ much in speed. Beware: clients that report a false high loss
     are preferred, and slow clients are heard seldom.
     """
@@ -47,13 +44,8 @@ class Oort:
     traits = Traits(needs={"reports", "examples", "links"}, brings={"weigh": {"kind": "uniform"}})
 
     penalty: float = setting(2.0, "α: how much the slow are penalised, (T/t)^α", ge=0, tune=(0, 5, "linear"))
-    tired: int = setting(
-        0, "clients picked more often are left out, as long as there are others (the paper: 10); 0 leaves nobody out",
-        ge=0,
-    )  # fmt: skip
-    overcommit: float = setting(
-        1.0, "so many times the places are asked, and the first to answer count (the paper: 1.3)", ge=1
-    )
+    tired: int = setting(0, "clients picked more often rest while there are others (the paper: 10); 0: nobody", ge=0)
+    overcommit: float = setting(1.0, "times the places are asked, and the first to answer count (the paper: 1.3)", ge=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         population = context.population

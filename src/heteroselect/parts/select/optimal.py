@@ -51,10 +51,8 @@ class OptimalSampling:
 
 
 def probabilities(lengths: Reals, size: int) -> Reals:
-    """The minimiser of Σ u²/π under Σπ = m and π ≤ 1.
-
-    Of u in rising order the first l share m + l − K in proportion, and all others send for sure; l is the largest for
-    which nobody's part exceeds 1.
+    """The minimiser of Σ u²/π under Σπ = m and π ≤ 1: of u in rising order the first l share m + l − K in proportion,
+    and all others send for sure; l is the largest for which nobody's part exceeds 1.
 
     >>> probabilities(np.array([1.0, 2.0, 3.0, 10.0]), 2).round(3).tolist()
     [0.167, 0.333, 0.5, 1.0]

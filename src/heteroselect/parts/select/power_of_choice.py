@@ -35,8 +35,6 @@ class PowerOfChoice:
     )
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        if not 1 <= context.size <= len(scores):
-            raise ValueError(f"{context.size} clients cannot be taken from {len(scores)}")
         if np.isnan(scores).any():
             raise ValueError("a client's score is not a number")
         order = np.lexsort((context.random.random(len(scores)), -scores))

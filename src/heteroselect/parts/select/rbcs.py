@@ -22,11 +22,8 @@ FEATURES = 3  # seconds per step, whether it took part in the last round, second
 class RBCSF:
     """Takes clients that are expected to be fast, while a queue keeps each one's share of participations.
 
-    β is a part of m/K, without which queues would grow for ever. A client met for the first time has the queue of
-    one that was never taken.
-
-    Kept per client: the `queue`; the bandit's Σccᵀ (`products`) and Στc (`targets`), and the `contexts` c of its last
-    round, whose time is learnt from once it is known.
+    β is a part of m/K, without which queues would grow for ever. A client met for the first time has the queue of one
+    that was never taken. `products` are the bandit's Σccᵀ, `targets` its Στc, and `contexts` the c of the last round.
 
     Use when rounds are to be short and no client may be left out. Beware: times are learnt by a linear bandit, which
     follows sudden changes slowly.

@@ -1,8 +1,7 @@
 """Selection by a learnt policy: REINFORCE (Williams 1992) on a Plackett–Luce draw. A proposal of ours.
 
 The paper speaks of policies that learn the schedule end to end and cites Zhan et al. 2022, a text that was not at hand.
-This is the smallest such policy: a linear score of what the server knows of each client, from which the cohort is drawn
-one after the other by softmax; what came of a round makes its draw more or less likely.
+This is the smallest such policy: a linear score of what the server knows of each client.
 """
 
 from dataclasses import dataclass
@@ -25,12 +24,9 @@ KEEP = 0.9  # what the baseline of rewards keeps each round
 
 @dataclass(frozen=True)
 class Reinforced:
-    """Draws clients by a policy that is learnt from rewards. The reward of a round is this: by how much its clients'
-    training losses have fallen since each took part before, as the mean logarithm, less `slowness` times the slowest
-    one's seconds beside their mean so far.
-
-    Kept from round to round: the `policy`, a weight per feature; the derivative (`slope`) of the last draw's likelihood
-    by it; the `baseline` of rewards; the mean of `seconds` and of how many rounds; per client the `losses` last seen.
+    """Draws clients by a policy that is learnt from rewards. The reward of a round is by how much its clients' training
+    losses have fallen since each took part before, as the mean logarithm, less `slowness` times the slowest one's
+    seconds beside their mean so far.
 
     Use when what makes a client worth its seconds is not known ahead. Beware: it learns from one reward per round,
     which takes many rounds; it is reconstructed from an abstract.

@@ -44,8 +44,7 @@ class Everybody:
 
 @dataclass(frozen=True)
 class Pool:
-    """Draws more clients than there are places, each as likely; for methods that select after training, in which only a
-    part of the pool sends.
+    """Draws more clients than there are places, each as likely.
 
     Use when a second selection is to choose among those who have trained. Beware: those who are not chosen have trained
     for nothing.
