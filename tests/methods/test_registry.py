@@ -9,7 +9,7 @@ import pytest
 import heteroselect
 from heteroselect import HeteroSelectError, methods
 from heteroselect.methods.entry import FAMILIES
-from heteroselect.parts.train import reach
+from heteroselect.parts.aggregate.normalised import reach
 from heteroselect.settings.config import load
 
 SLOW_TO_START = {"stc": 15, "signsgd-majority": 10, "ef21": 10}

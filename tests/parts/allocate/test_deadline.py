@@ -22,12 +22,6 @@ def told(up, computing=0.0, **more):
     return context(links(1e6 * np.array(up), computing, size=10**6, **more))
 
 
-def test_after_equal_work_densities_follow_the_links():
-    found = allocate(Deadline(0.2), [0, 0, 0], told([1, 2, 3], 5.0))
-    assert_allclose(found.densities, [0.1, 0.2, 0.3])  # each sends for a tenth of a second
-    assert found.theta == pytest.approx(0.2)
-
-
 def test_who_trains_for_longer_sends_for_less_long():
     # by T = 1.3 s the first has sent for 0.3 s at 1 Mb/s and the second for 0.1 s at 5 Mb/s: 0.3 and 0.5
     found = allocate(Deadline(0.4), [0, 0], told([1, 5], [1.0, 1.2]))

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.conditions import position_bits
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import check, declared
-from heteroselect.parts.allocate import All, ScoreShare, UniformShare, Waterfill, waterfill
+from heteroselect.parts.allocate import ScoreShare, UniformShare, Waterfill, waterfill
 from heteroselect.parts.allocate.density import proportional
 from parts.allocate.situations import allocate, capped, context, links
 
@@ -29,19 +29,6 @@ def fillings(draw: st.DrawFn) -> tuple[np.ndarray, float, np.ndarray, float]:
     scores = np.array(draw(st.lists(POSITIVE, **each)))
     caps = np.array(draw(st.lists(st.floats(0, 1.5), **each)))
     return scores, draw(st.floats(0, clients)), caps, draw(st.sampled_from([0.0, 0.005, 0.1]))
-
-
-def test_everything_is_sent_at_any_time():
-    for moment in (WARMUP, LAST):
-        allocation = allocate(All(), [0.0, 0.5], context(capped(0.1, 0.1), moment))
-        assert (allocation.theta, allocation.densities.tolist(), allocation.warmup) == (1, [1, 1], False)
-    assert All().average == 1
-
-
-def test_the_plain_uniform_share_is_the_same_in_every_round():
-    for moment in (WARMUP, SECOND, LAST):
-        allocation = allocate(UniformShare(0.1), [0.0, 0.5], context(capped(0.01, 1), moment))
-        assert (allocation.theta, allocation.densities.tolist(), allocation.warmup) == (0.1, [0.1, 0.1], False)
 
 
 def test_the_settings_of_a_share_are_declared_once():
@@ -178,12 +165,6 @@ def test_waterfill_with_scores_of_very_different_size():
     assert_allclose(waterfill(np.array([1e-313, 2e-313]), 0.3, np.ones(2), 0.005), [0.1, 0.2])
 
 
-def test_waterfill_as_a_part_spends_the_rounds_budget():
-    allocation = allocate(Waterfill(), [0.0, 0.5, 1.0], context(capped(1, 1, 0.3), LAST))
-    assert allocation.theta == pytest.approx(0.12)
-    assert allocation.densities.sum() == pytest.approx(3 * 0.12)
-
-
 @pytest.mark.parametrize(
     ("part", "scores", "theta", "densities"),
     [
@@ -206,9 +187,3 @@ def test_after_the_warmup_its_rule_is_forgotten(warmup):
     allocation = allocate(ScoreShare(warmup=warmup), [0.25, 0.5, 0.75], context(capped(1, 1, 0.3), SECOND))
     assert_allclose(allocation.densities, [0.14, 0.28, 0.3])
     assert (allocation.theta, allocation.warmup) == (pytest.approx(0.28), False)
-
-
-def test_without_a_warmup_the_first_round_is_like_any_other():
-    allocation = allocate(ScoreShare(warmup_rounds=0), [0.25, 0.5, 0.75], context(capped(9, 9, 9), WARMUP))
-    assert_allclose(allocation.densities, [0.14, 0.28, 0.42])
-    assert not allocation.warmup

@@ -12,7 +12,6 @@ from heteroselect.core.cohort import Outcome
 from heteroselect.core.moment import Moment
 from heteroselect.parts.allocate import optrate
 from heteroselect.parts.allocate.optrate import OptRate, continued, level_out
-from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=50, deadline=None, derandomize=True)
 
@@ -59,13 +58,6 @@ def test_levelling_is_the_optimum_of_exponential_losses():
 def test_a_constant_length_gives_a_constant_rate():
     assert_allclose(run(OptRate(), np.full(20, 3.0)), 0.2)
     assert OptRate().theta({}, Moment(1, 20)) == pytest.approx(0.2)
-
-
-def test_the_same_for_all_clients():
-    allocation = allocate(OptRate(average=0.3), [0.1, 0.9, 0.5], context(links([1e6] * 3), Moment(1, 20)))
-    assert_allclose(allocation.densities, 0.3)
-    assert allocation.theta == pytest.approx(0.3)
-    assert not allocation.warmup
 
 
 def test_an_exponential_is_continued(monkeypatch):

@@ -240,13 +240,6 @@ def test_who_has_more_data_stands_for_more():
             assert_allclose(cohort.share, (sizes / 80 / chance)[cohort.ids])
 
 
-def test_the_first_draw_is_uniform():
-    cohort = Balanced().select(np.zeros(20), situation())
-    assert len(cohort.ids) == 5
-    assert_allclose(cohort.inclusion, 0.25)
-    assert_allclose(cohort.share, 0.2)
-
-
 @pytest.mark.parametrize("length", [8, 200])
 def test_components_keep_distances_where_there_are_enough_of_them(length):
     """By the table of inner products and by that of coordinates."""

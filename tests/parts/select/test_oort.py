@@ -57,13 +57,6 @@ def worth(rule, population, duration, round=2):
     return rule.worth(statistical(population), population, Moment(round, 100), state)
 
 
-def test_statistical_utility_by_hand():
-    # an rms loss of 2 over 50 examples
-    found = statistical(people([2.0, None], sizes=[50, 10]))
-    assert found[0] == 100
-    assert math.isnan(found[1])
-
-
 @pytest.mark.usefixtures("greedy")
 def test_the_slow_are_penalised_beyond_the_preferred_duration():
     # utilities are equal: (100 − 99.9)/0.1 = 1, and (10/20)² = 0.25

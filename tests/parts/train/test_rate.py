@@ -21,10 +21,6 @@ def test_start_and_decay_are_settings():
     assert SharedRate(start=0.1, decay=0.0).eta(Moment(10, 10)) == 0.1
 
 
-def test_all_share_one_rate_whatever_their_score():
-    assert SharedRate().of_clients(Moment(100, 100), SCORES) == [0.025] * 3
-
-
 def test_a_score_scales_the_rate_up_to_the_cap():
     assert ScoreRate().of_clients(Moment(50, 100), SCORES) == pytest.approx([0.0375, 0.05625, 0.075])
     assert ScoreRate(cap=0.05).of_clients(Moment(50, 100), SCORES) == pytest.approx([0.0375, 0.05, 0.05])

@@ -1,8 +1,7 @@
 """Which model is evaluated and saved: the server's last one, or an average of its last ones.
 
-Single models swing with the cohort that they were made by; their average does not. Clients go on from the model itself,
-so that an average changes nothing of the training and costs no byte. (A model with batch-norm statistics is the
-exception: those of the average are measured at clients like those of the model, and charged.)
+Clients go on from the model itself, so that an average changes nothing of the training and costs no byte. (A model with
+batch-norm statistics is the exception: those of the average are measured at clients too, and charged.)
 """
 
 from dataclasses import dataclass
@@ -63,7 +62,7 @@ class ExponentialAverage:
 class TailAverage:
     """Shows the plain mean of the models of the last rounds of the horizon, and before these the model itself (suffix
     averaging: Rakhlin, Shamir, Sridharan, "Making gradient descent optimal for strongly convex stochastic
-    optimization", ICML 2012). One vector is kept, however long the tail.
+    optimization", ICML 2012).
 
     Use when the horizon is known and the end counts. Beware: it changes nothing before the tail begins.
     """

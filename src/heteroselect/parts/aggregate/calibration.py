@@ -1,7 +1,7 @@
 """Batch-norm statistics: nobody trains them, so some clients measure them for the new model.
 
-After each aggregation the model goes to the first few clients drawn, one after the other; each runs some
-batches through it and sends the statistics on. These are ordinary messages and cost ordinary bytes.
+After each aggregation the model goes to the first few clients drawn, one after the other, as ordinary messages that
+cost ordinary bytes.
 """
 
 from dataclasses import dataclass

@@ -51,8 +51,7 @@ class LookAhead:
     look-ahead is Nesterov's). Their penalty on leaving the starting point is the solver's proximal term.
 
     M ← λM + Δ̄, w ← w + rate·M. The model here is the point that is sent out, z = w + rate·λM, which moves by
-    rate·(Δ̄ + λM) with the new M: nothing else has to be sent. Evaluated is w = z − rate·λM, as in the paper,
-    or with `show` "ahead" z.
+    rate·(Δ̄ + λM) with the new M. Evaluated is w, as in the paper, or with `show` "ahead" z.
 
     Use when a high server momentum is wanted with few clients per round. Beware: noise of an upload stays in the
     momentum for several rounds.
@@ -61,12 +60,9 @@ class LookAhead:
     kind = "look-ahead"
 
     momentum: float = setting(
-        0.85,
-        "λ: what is left of the sum each round, and how far clients look ahead",
-        ge=0,
-        lt=1,
-        tune=(0.1, 0.95, "linear"),
-    )
+        0.85, "λ: what is left of the sum each round, and how far clients look ahead",
+        ge=0, lt=1, tune=(0.1, 0.95, "linear"),
+    )  # fmt: skip
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
     show: Literal["ahead", "model"] = setting("model", "what is evaluated: w, or where clients start from ahead of it")
 

@@ -1,13 +1,11 @@
 """Aggregates that a minority of hostile or broken clients cannot move far.
 
-The mean follows whoever is longest: one client in ten that sends −100 times its update turns it around, and a screen
-that is wide enough for honest clients lets that pass. These follow the majority. They need clients whose updates are
-alike, and pay for it where they are not: with very uneven data an honest client may look hostile.
+The mean follows whoever is longest; these follow the majority. They need clients whose updates are alike: with very
+uneven data an honest client may look hostile.
 
-Of the weights a_k, whose sum need not be 1, only those above zero take part. Each class says whether it goes by their
-ratios; the result is always scaled by Σa_k, so that identical updates give the same as the mean. A coordinate that was
-not sent counts as zero, so the median drops what fewer than half of the clients send: it is made for uploads that keep
-(nearly) everything.
+Of the weights a_k, whose sum need not be 1, only those above zero take part. The result is always scaled by Σa_k, so
+that identical updates give the same as the mean. A coordinate that was not sent counts as zero, so the median drops
+what fewer than half of the clients send.
 """
 
 import math

@@ -1,6 +1,5 @@
 """How much may each send?"""
 
-from heteroselect.parts.allocate.budget import Schedule as Schedule
 from heteroselect.parts.allocate.deadline import Deadline as Deadline
 from heteroselect.parts.allocate.density import All as All
 from heteroselect.parts.allocate.density import Allocation as Allocation

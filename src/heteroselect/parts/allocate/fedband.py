@@ -24,10 +24,9 @@ DEFER = 0.3  # part of the cohort that defers, rounded down
 
 @dataclass(frozen=True)
 class FedBand:
-    """Gives more to clients that deviate, and defers the others. A deviation is the distance of a client's last upload
-    from the mean of the cohort's; a client without one counts as an average one. The lowest part of the cohort
-    defers: it sends `minimum` and keeps the rest in its memory. The others share what is left of the budget in
-    proportion to their deviations.
+    """Gives more to clients that deviate: whose last upload is far from the mean of the cohort's. A client without one
+    counts as an average one. Those who deviate least defer: they send `minimum` and keep the rest in their memory. The
+    others share what is left of the budget in proportion to their deviations.
 
     Use when some clients have little new to say in a round. Beware: it is reconstructed from an abstract, and needs a
     memory for what is deferred.

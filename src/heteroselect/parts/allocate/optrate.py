@@ -29,8 +29,8 @@ class OptRate:
     keeping the θ largest of normal coordinates loses for c = 5. Equal gain everywhere then means θ_t = level +
     ln(A_t)/c, within bounds.
 
-    A_t is not known ahead. Past lengths are continued as an exponential, and what is left of the budget T·average is
-    planned anew each round. Its state: of each round so far the mean length of an update (`norms`) and θ_t (`thetas`).
+    A_t is not known ahead: past lengths are continued as an exponential, and what is left of the budget T·average is
+    planned anew each round.
 
     Use when a whole run has one budget of bytes. Beware: future lengths are extrapolated, and the rule is reconstructed
     from an abstract.

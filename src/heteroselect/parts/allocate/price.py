@@ -1,10 +1,9 @@
 """The least variance for what it costs (our own): a price on the seconds of the round, and one on the bytes.
 
 Minimises Σ_k V(θ_k) + λ·T + μ·Σ_k bytes(θ_k) under τ_k + θ_k·u_k ≤ T and θ_min ≤ θ_k ≤ 1, where V is the compressor's
-own variance, τ_k are the seconds of training and u_k those of a whole update. All of it is convex, so the optimum is
-exact: for a given T it is θ_k = min(θ*, what the link carries by then), θ* being the density at which another byte is
-not worth its price; what that costs is convex in T, and T is found by a search. Left out: the lengths of updates, which
-count as equal, and the seconds in which the model comes down.
+own variance, τ_k are the seconds of training and u_k those of a whole update. For a given T the optimum is
+θ_k = min(θ*, what the link carries by then), θ* being the density at which another byte is not worth its price; what
+that costs is convex in T. Left out: the lengths of updates, which count as equal, and the model's way down.
 """
 
 import math

@@ -6,7 +6,6 @@ from heteroselect.parts.train.fedsol import FedSOL as FedSOL
 from heteroselect.parts.train.rate import CosineRate as CosineRate
 from heteroselect.parts.train.rate import ScoreRate as ScoreRate
 from heteroselect.parts.train.rate import SharedRate as SharedRate
-from heteroselect.parts.train.reach import reach as reach
 from heteroselect.parts.train.scaffold import Scaffold as Scaffold
 from heteroselect.parts.train.sgd import SGD as SGD
 from heteroselect.parts.train.solver import Job as Job

@@ -1,11 +1,9 @@
 """Local SGD whose loss knows which labels the client has: what is learnt of the classes does not follow their shares.
 
-A client with many examples of one class learns first of all that this class is frequent, which is untrue elsewhere.
 With log-shares added to the class scores the loss explains the frequencies by itself, and the model learns the rest:
 Ren et al., "Balanced meta-softmax for long-tailed visual recognition", NeurIPS 2020, and Menon et al., "Long-tail
 learning via logit adjustment", ICLR 2021; for federated learning FedLC (Zhang et al., "Federated learning with label
-distribution skew via logits calibration", ICML 2022), whose margin is a power of the counts instead. Shares are used at
-the client and sent to nobody.
+distribution skew via logits calibration", ICML 2022), whose margin is a power of the counts instead.
 """
 
 from dataclasses import dataclass, replace

@@ -1,8 +1,8 @@
 """FedDyn: each client's objective is changed so that all of them have the global optimum in common.
 
 Acar, Zhao, Matas, Mattina, Whatmough, Saligrama, "Federated learning based on dynamic regularization", ICLR 2021. The
-server follows from the mean of what was sent, so nothing but Δ_k comes up. Their code evaluates the mean model w + h/α
-beside the server's point; `show` says which of the two is. Left out: the division of α by K·p_k in that code.
+server follows from the mean of what was sent, so nothing but Δ_k comes up. Left out: the division of α by K·p_k in the
+authors' code.
 """
 
 from dataclasses import dataclass
