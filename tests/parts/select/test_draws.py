@@ -43,21 +43,6 @@ def test_draws_have_the_law_of_successive_sampling():
     assert not found
 
 
-def test_sums_over_the_draw_divided_by_its_weights_are_unbiased():
-    rng, logits = default_rng(3), 2 * default_rng(1).random(12)
-    a, x = default_rng(2).dirichlet(np.ones(12)), np.exp(logits)
-    sums = np.empty(DRAWS)
-    plain = np.empty(DRAWS)
-    for i in range(DRAWS):
-        drawn = gumbel_top(logits, 4, rng)
-        sums[i] = (a * x)[drawn.places] @ (1 / drawn.inclusion)
-        plain[i] = (a * x)[drawn.places].sum() * 12 / 4
-    error = sums.std() / math.sqrt(DRAWS)
-    assert abs(sums.mean() - a @ x) <= 4 * error
-    # the test can tell: taking the draw for a uniform one is many errors off
-    assert abs(plain.mean() - a @ x) > 20 * error
-
-
 def test_inclusion_weights_by_hand():
     # φ = ln ¼ for all, so the perturbed values are the noise − ln 4 and the first left out is 0.5 − ln 4
     drawn = gumbel_top(np.zeros(4), 2, noise([2.0, 0.5, 1.0, 0.0]))
