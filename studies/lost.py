@@ -23,7 +23,6 @@ the first one. So each of its gradients is taken where the others are about to b
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -69,7 +68,7 @@ class Denoised:
 class Centred(LookAhead):
     """FedACG's server with a mean whose units are centred, for clients whose gradients are (`method.solver.centre`)."""
 
-    kind: ClassVar[str] = ""
+    kind = ""
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         mean = aggregate.copy()
@@ -83,7 +82,7 @@ class Centred(LookAhead):
 class Gradual(SGD):
     """SGD from w instead of z = w + λM, with λM/H added after each of H steps: y_H − z is the client's own part."""
 
-    kind: ClassVar[str] = ""
+    kind = ""
 
     ahead: float = setting(0.8, "λ, as of look-ahead", ge=0, lt=1)
 

@@ -21,6 +21,8 @@ from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
 from heteroselect.methods import REGISTRY
 from heteroselect.parts.kinds import KINDS
+from heteroselect.parts.select.balanced import FLOOR
+from heteroselect.parts.train.rate import FINAL
 from heteroselect.runs.experiment import prepare
 from heteroselect.settings import config, describe
 from heteroselect.settings.config import flatten, load
@@ -136,14 +138,14 @@ def test_heteroselect2_is_what_its_page_says():
     """Every number of the equations is the method's own."""
     page = " ".join((ROOT / "docs" / "beyond.md").read_text(encoding="utf-8").split())
     method = methods.get("heteroselect2")
-    select, rate, train, final = method.select, method.lr, method.solver, method.lr.final
+    select, rate, train = method.select, method.lr, method.solver
     server = method.server_optimizer
     for said in (
         f"H = {train.steps}, η₀ = {rate.start}, λ = {server.momentum}, and the weight decay is {train.decay}.",
-        f"π_k = clip(c·s_k, {select.floor}·m/K, 1) with Σπ_k = m",
-        f"η_t = η₀({final} + {1 - final}·(1 + cos(π(t − 1)/T))/2)",
+        f"π_k = clip(c·s_k, {FLOOR}·m/K, 1) with Σπ_k = m",
+        f"η_t = η₀({FINAL} + {1 - FINAL}·(1 + cos(π(t − 1)/T))/2)",
         f"D is the shortest deadline for which their mean is {method.allocate.average}:",
-        f"a_k ∝ 1/({method.weigh.spread:g} + V(θ_k))",
+        "a_k ∝ 1/(1 + V(θ_k))",
     ):
         assert said in page, said
     kinds = [
@@ -158,7 +160,7 @@ def test_heteroselect2_is_what_its_page_says():
         )
     ]
     assert kinds == ["balanced", "deadline", "device", "ternary", "variance", "look-ahead"]
-    assert (select.speed, select.norm, select.age, train.momentum, rate.horizon) == (1, 0, 0, 0, None)
+    assert (select.speed, train.momentum, rate.horizon) == (1, 0, None)
     assert method.compress.spread == "energy"
     assert (method.model_average.kind, method.downlink.kind, method.score.kind) == ("exponential", "model", "none")
 

@@ -35,7 +35,6 @@ ALL = [
     TrimmedMean(),
     TrimmedMean(0.3),
     GeometricMedian(),
-    GeometricMedian(3, 1e-3),
     MultiKrum(),
     MultiKrum(0.4),
     Overlap(),

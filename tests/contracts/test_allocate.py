@@ -57,20 +57,19 @@ SHARES = [
     UniformShare(),
     UniformShare(amplitude=0.4, floor=0.08, warmup_rounds=1, ceiling="paper"),
     ScoreShare(),
-    ScoreShare(warmup="allocated", exact=True),
-    ScoreShare(ceiling="strict", index="equation"),
+    ScoreShare(warmup="allocated"),
+    ScoreShare(ceiling="strict"),
     Waterfill(),
     Waterfill(warmup="ramp", warmup_rounds=4, ceiling="none"),
 ]
 OTHERS = [
     FlexCom(),
-    FlexCom(0.5, rounds=4.0),
+    FlexCom(0.5),
     OptRate(),
-    OptRate(importance="late"),
     FedCG(),
     FedCG(0.5),
     FedBand(),
-    FedBand(0.5, defer=0.5),
+    FedBand(0.5),
 ]
 OURS = [Deadline(), Deadline(deadline=10.0), Price(), Price(1.0, 5.0)]
 ALL = [All(), *SHARES, *OTHERS, *OURS, Alternate()]
@@ -135,7 +134,6 @@ def test_no_share_goes_over_its_ceiling_but_in_a_full_warmup(part, clients, mome
         Waterfill(),
         FlexCom(),
         OptRate(),
-        OptRate(importance="late"),
         Deadline(),
         FedBand(),
         Alternate(),

@@ -30,10 +30,9 @@ class Second:
 ALL = [
     NoAverage(),
     ExponentialAverage(),
-    ExponentialAverage(0.5, ramp=1.0),
+    ExponentialAverage(0.5),
     ExponentialAverage(0.0),
     TailAverage(),
-    TailAverage(rounds=2),
     TailAverage(1.0),
     Second(),
 ]

@@ -36,14 +36,14 @@ class Hurried:
         return np.where(step_seconds > np.median(step_seconds), max(1, steps // 2), steps)
 
 
-COSINES = [CosineRate(), CosineRate(0.2, 60.0, 5.0, 0.0)]
+COSINES = [CosineRate(), CosineRate(0.2, 60.0)]
 RATES = [
     SharedRate(),
     SharedRate(0.2, 1.0),
     ScoreRate(),
     ScoreRate(0.1, 0.0, 0.12),
     CosineRate(),
-    CosineRate(0.2, 60.0, 5.0, 0.0),
+    CosineRate(0.2, 60.0),
     Halved(),
 ]
 WORKS = [EqualSteps(), DeviceSteps(), Hurried()]
@@ -113,7 +113,6 @@ def test_work_by_device_refuses_a_speed_that_is_not_finite(work, bad):
         (ScoreRate(start=float("nan")), "start"),
         (ScoreRate(cap=0.0), "cap"),
         (CosineRate(horizon=0.0), "horizon"),
-        (CosineRate(final=1.5), "final"),
     ],
 )
 def test_bounds(part, field):

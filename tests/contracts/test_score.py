@@ -35,7 +35,7 @@ SHIPPED = [
     NoScore(),
     Informativeness(),
     Informativeness(diversity_weight=0.0, constant=1.0, fairness_start=1.0, raw_staleness=True),
-    Informativeness(loss_weight=0.0, consensus_keep=0.5),
+    Informativeness(loss_weight=0.0),
     Informativeness(mode="candidates", candidates=4),
     Informativeness(mode="candidates", candidates=4, candidates_by_size=True),
     Informativeness(mode="stale"),

@@ -56,20 +56,12 @@ class Seldom:
 
 SHIPPED = [
     *(Uniform(), Everybody(), Pool(6), Pool(), Softmax(), Softmax(0.2, 0.0), PowerOfChoice()),
-    *(Oort(), Oort(explore=0.0, explore_minimum=0.0, tired=2)),
-    *(DivFL(), DivFL("mean"), FedCG(), FedCG(average=0.5, unseen="mean")),
-    *(FedCS(), FedCS(deadline=60.0, uploads="sequential", factor=1)),
-    *(
-        AdaSample(),
-        AdaSample(ratio=0.5, cold="uniform"),
-        Clustered(),
-        Clustered("size"),
-        Delta(),
-        Delta(floor=0.1, variance=True),
-    ),
-    *(Balanced(), Balanced(1.0, 1.0, 1.0, floor=0.1, dimensions=2)),
-    *(FedCor(), FedCor(warmup=2, every=3, dimensions=2, first_epochs=3, epochs=3)),
-    *(RBCSF(), RBCSF(speed=0.1), FairFedCS(), FairFedCS(0.0), FedSTaS(), FedSTaS(2, "variance", "mean")),
+    *(Oort(), Oort(tired=2)),
+    *(DivFL(), FedCG(), FedCG(average=0.5)),
+    *(FedCS(), FedCS(deadline=60.0, factor=1)),
+    *(AdaSample(), AdaSample(ratio=0.5), Clustered(), Clustered("size"), Delta(), Delta(floor=0.1, variance=True)),
+    *(Balanced(), Balanced(1.0), FedCor(), FedCor(warmup=2, every=3)),
+    *(RBCSF(), RBCSF(speed=0.1), FairFedCS(), FairFedCS(0.0), FedSTaS(), FedSTaS(2)),
     *(FedLECC(), FedLECC(2, 0.5), LongFed(), LongFed(0.0), Reinforced()),
 ]
 FEWER = (FedCS, AdaSample, Clustered, Delta)  # a deadline, or draws with replacement, may take fewer than m

@@ -99,7 +99,6 @@ def test_ef21_brings_its_server_and_its_weights():
         ({"method__score__diversity_weight": 0.0}, lambda m: m.score.diversity_weight, 0.0),
         ({"method__score__fairness_weight": 0.0}, lambda m: m.score.fairness_weight, 0.0),
         ({"method__score__staleness_weight": 0.0}, lambda m: m.score.staleness_weight, 0.0),
-        ({"method__score__consensus_keep": 0.8}, lambda m: m.score.consensus_keep, 0.8),
         ({"method__compress__kind": "topk"}, lambda m: m.compress.kind, "topk"),
         ({"method__error_feedback__decay": "static"}, lambda m: m.error_feedback.beta(0.2), 0.9),
         ({"method__lr__kind": "score"}, lambda m: m.lr.kind, "score"),

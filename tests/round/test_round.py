@@ -666,20 +666,20 @@ def test_an_allocator_and_a_weigher_know_the_steps_that_are_ordered_and_the_vari
 
 
 def test_a_rate_may_go_by_the_simulated_second_at_which_the_round_begins():
-    # a third of the horizon has passed: (1 + cos π/3)/2 = 3/4
-    played, engine = play(server=begin(now=100.0), lr=CosineRate(0.2, horizon=300.0, final=0.0))
-    assert [order.rate for order in engine.orders] == pytest.approx([0.15] * 3)
-    assert played.record.learning_rate == pytest.approx(0.15)
+    # a third of the horizon has passed: 0.05 + 0.95·(1 + cos π/3)/2 = 0.7625
+    played, engine = play(server=begin(now=100.0), lr=CosineRate(0.2, horizon=300.0))
+    assert [order.rate for order in engine.orders] == pytest.approx([0.1525] * 3)
+    assert played.record.learning_rate == pytest.approx(0.1525)
 
 
 @pytest.mark.parametrize("work", [EqualSteps, DeviceSteps])
 def test_a_round_at_half_the_rate_may_have_twice_the_steps(work):
-    """Half of the horizon has passed, and the clock counts what was ordered."""
-    parts = {"lr": CosineRate(0.2, horizon=200.0, final=0.0), "server": begin(now=100.0)}
+    """Half of the horizon has passed, where the rate is 0.525 of the highest; and the clock counts what was ordered."""
+    parts = {"lr": CosineRate(0.2, horizon=200.0), "server": begin(now=100.0)}
     plain, longer = (play(local_steps=work(growth), **parts) for growth in (0.0, 1.0))
     before, after = ([order.steps for order in engine.orders] for _, engine in (plain, longer))
-    assert after == pytest.approx([2 * steps for steps in before], abs=1)
-    assert longer[0].record.seconds > 1.9 * plain[0].record.seconds
+    assert after == pytest.approx([steps / 0.525 for steps in before], abs=1)
+    assert longer[0].record.seconds > 1.8 * plain[0].record.seconds
 
 
 def test_two_passes_enter_the_time_budget():

@@ -57,7 +57,7 @@ def linear():
 
 
 def test_the_average_is_of_the_models_and_changes_nothing_of_the_training():
-    tail = Method("plain", model_average=TailAverage(rounds=2))
+    tail = Method("plain", model_average=TailAverage(share=0.5))
     single, averaged = servers(Method("plain"), model=linear), servers(tail, model=linear)
     vectors = [one.server.weights.vector for one in single]
     assert [one.server.weights.sha256() for one in averaged] == [one.server.weights.sha256() for one in single]
@@ -93,7 +93,7 @@ def test_feddyn_may_show_the_mean_of_the_models_that_were_sent():
 
 
 def test_an_average_of_what_is_shown():
-    method = Method("plain", server_optimizer=LookAhead(0.5, show="model"), model_average=TailAverage(rounds=2))
+    method = Method("plain", server_optimizer=LookAhead(0.5, show="model"), model_average=TailAverage(share=0.5))
     played = servers(method, model=linear)
     behind = [
         one.server.weights.vector.numpy() - 0.5 * one.server.state["server_optimizer"]["momentum"] for one in played

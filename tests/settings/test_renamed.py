@@ -15,6 +15,7 @@ import heteroselect
 from heteroselect.cli.app import app
 from heteroselect.comparison import results, study
 from heteroselect.comparison.report.load import compare
+from heteroselect.core.part import declared
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_toml
 from heteroselect.parts.kinds import KINDS
@@ -101,6 +102,18 @@ def test_a_row_of_results_is_that_of_the_same_settings_by_their_new_names(tmp_pa
     for steps, known in ((3, 1), (4, 0)):
         file.write_text(json.dumps({"runs": [{**row, "settings": {"method.train.steps": steps}}]}))
         assert len(results.recorded(file, "s", cell.cells)) == known
+
+
+def test_every_constant_is_refused_with_its_value_and_shadows_no_setting():
+    for key, value in renamed.REMOVED.items():
+        group, _, name = key.rpartition(".")
+        if key.startswith("method."):
+            _, role, kind = group.split(".")
+            assert name not in declared(KINDS[role][kind])
+            written = {f"method.{role}.kind": kind, f"method.{role}.{name}": value}
+            assert current(written) == {f"method.{role}.kind": kind}
+            with pytest.raises(HeteroSelectError, match=f"{name} is no setting any more but always"):
+                load("mnist", changes=written)
 
 
 def test_what_parts_keep_has_the_roles_of_today():

@@ -26,16 +26,6 @@ def test_eq_13_sums_sparse_and_dense_updates_by_hand():
     assert total.dtype == np.float32
 
 
-def test_an_update_with_weight_zero_adds_nothing():
-    one, other = kept(vector(1, 2), 0, 1), kept(vector(100, 100), 0)
-    assert Mean().aggregate([one, other], np.array([1.0, 0.0]), 2).tolist() == [1, 2]
-
-
-def test_no_updates_and_empty_updates_sum_to_zero():
-    assert Mean().aggregate([], np.array([]), 2).tolist() == [0, 0]
-    assert Mean().aggregate([kept(vector(1, 2))], np.array([1.0]), 2).tolist() == [0, 0]
-
-
 def test_every_update_needs_its_weight():
     with pytest.raises(ValueError, match="one finite weight for each of 2"):
         Mean().aggregate([kept(vector(1, 2), 0)] * 2, np.array([1.0]), 2)

@@ -31,12 +31,6 @@ def test_eq_14_by_hand():
     assert state["momentum"].tolist() == [2, 4]
 
 
-def test_no_momentum_is_plain_averaging():
-    state, step = ServerMomentum(0.0).step({"momentum": vector(7, 7)}, vector(1, 2))
-    assert step.tolist() == [1, 2]
-    assert state["momentum"].tolist() == [1, 2]
-
-
 def test_momentum_stays_in_single_precision():
     state, step = ServerMomentum(0.9).step({"momentum": vector(1)}, vector(1))
     assert state["momentum"].dtype == step.dtype == np.float32
@@ -66,9 +60,3 @@ def test_looking_ahead_is_momentum_whose_clients_start_from_where_it_leads():
         sent_out = sent_out + step
         assert sent_out.tolist() == [expected]
     assert state["momentum"].tolist() == [2]
-
-
-def test_looking_ahead_without_momentum_is_the_plain_mean():
-    state, step = LookAhead(0.0).step({}, vector(1, 2))
-    assert step.tolist() == [1, 2]
-    assert LookAhead(0.0).step(state, vector(3, 4))[1].tolist() == [3, 4]

@@ -1,7 +1,6 @@
 """The screen: what is orders of magnitude too long is refused, what is merely long is not."""
 
 import numpy as np
-import pytest
 
 from heteroselect.core.update import Update
 from heteroselect.parts.aggregate import Screen
@@ -14,11 +13,6 @@ def of(*lengths: float) -> dict[int, Update]:
 def test_the_median_of_the_cohort_is_the_measure() -> None:
     assert Screen(10).refused(of(1, 2, 3, 30.1, 20)) == {3}
     assert Screen(10).refused(of(1, 2, 3, 29.9, 20)) == set()
-
-
-@pytest.mark.parametrize("bound", [100.0, 3.0])
-def test_a_million_times_too_long_is_always_refused(bound: float) -> None:
-    assert Screen(bound).refused(of(1, 1.5, 2, 1e6, 0.1)) == {3}
 
 
 def test_zero_refuses_nobody() -> None:

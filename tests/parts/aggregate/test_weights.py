@@ -37,11 +37,6 @@ def test_a_floor_lets_a_score_of_zero_count():
     assert_allclose(weigh(ByScore(0.1), [0, 0.5, 1], EVEN), [0.1 / 1.8, 0.6 / 1.8, 1.1 / 1.8])
 
 
-def test_a_floor_knows_only_ratios():
-    scores = np.array([0, 0.5, 1])
-    assert_allclose(weigh(ByScore(0.1), scores / 7, EVEN), weigh(ByScore(0.1), scores, EVEN))
-
-
 @pytest.mark.parametrize("floor", [0.0, 0.1])
 @pytest.mark.parametrize("score", [0.0, 1e-10, 0.3, 1.0])
 def test_equal_scores_count_the_same(floor, score):

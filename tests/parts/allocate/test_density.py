@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from heteroselect.core.conditions import position_bits
 from heteroselect.core.moment import Moment
 from heteroselect.core.part import check, declared
-from heteroselect.parts.allocate import All, ScoreShare, UniformShare, Waterfill, waterfill
+from heteroselect.parts.allocate import ScoreShare, UniformShare, Waterfill, waterfill
 from heteroselect.parts.allocate.density import proportional
 from parts.allocate.situations import allocate, capped, context, links
 
@@ -29,19 +29,6 @@ def fillings(draw: st.DrawFn) -> tuple[np.ndarray, float, np.ndarray, float]:
     scores = np.array(draw(st.lists(POSITIVE, **each)))
     caps = np.array(draw(st.lists(st.floats(0, 1.5), **each)))
     return scores, draw(st.floats(0, clients)), caps, draw(st.sampled_from([0.0, 0.005, 0.1]))
-
-
-def test_everything_is_sent_at_any_time():
-    for moment in (WARMUP, LAST):
-        allocation = allocate(All(), [0.0, 0.5], context(capped(0.1, 0.1), moment))
-        assert (allocation.theta, allocation.densities.tolist(), allocation.warmup) == (1, [1, 1], False)
-    assert All().average == 1
-
-
-def test_the_plain_uniform_share_is_the_same_in_every_round():
-    for moment in (WARMUP, SECOND, LAST):
-        allocation = allocate(UniformShare(0.1), [0.0, 0.5], context(capped(0.01, 1), moment))
-        assert (allocation.theta, allocation.densities.tolist(), allocation.warmup) == (0.1, [0.1, 0.1], False)
 
 
 def test_the_settings_of_a_share_are_declared_once():
@@ -87,15 +74,6 @@ def test_the_strict_ceiling_leaves_time_to_compute_and_room_for_positions():
     assert_allclose(ScoreShare(ceiling="strict").densities(0.5, np.ones(2), caps), [3e6 * 11 / 34e7, 0.005])
 
 
-def test_an_average_client_keeps_its_strict_ceiling_just_short_of_the_average():
-    # T_budget = 0.2·32N/B̄ + H·c̄ leaves 0.2·32N/B̄ for an upload that now also carries 3.61 bits of position
-    size = 2_781_514
-    link = links([3e6], 15.0, budget=0.2 * 32 * size / 3e6 + 15, size=size)
-    assert_allclose(ScoreShare(ceiling="strict").caps(0.2, link), [0.2 * 32 / (32 + 3.6096)], rtol=1e-5)
-    # with everything sent there is no position to tell
-    assert_allclose(ScoreShare(ceiling="strict").caps(1.0, link), [0.2])
-
-
 def test_the_ceiling_counts_real_bits_where_the_clock_does():
     # 1 Mb/s for 1.6 s are 1.6 Mb: half of 100,000 values of 32 bits, and as many more as 4 bits and a position allow
     link = links([1e6], 1.0, budget=1.6, size=100_000)
@@ -116,22 +94,13 @@ def test_position_bits(density, bits):
     assert position_bits(density) == pytest.approx(bits, rel=1e-4)
 
 
-def test_the_uniform_share_honours_a_ceiling():
-    caps = np.array([1, 0.1, 1])
-    assert_allclose(UniformShare().densities(0.2, np.array([0, 0.5, 1]), caps), [0.2, 0.1, 0.2])
-
-
 @pytest.mark.parametrize("kind", SHARES)
 @pytest.mark.parametrize("score", [0.0, 0.4, 1.0])
-def test_equal_scores_share_equally(kind, score):
-    assert_allclose(kind().densities(0.2, np.full(3, score), np.ones(3)), 0.2)
-
-
-@pytest.mark.parametrize("kind", SHARES)
-@pytest.mark.parametrize("score", [0.0, 0.3])
-def test_a_cohort_of_one_gets_the_whole_budget(kind, score):
-    assert_allclose(kind().densities(0.2, np.array([score]), np.array([0.5])), [0.2])
-    assert_allclose(kind().densities(0.2, np.array([score]), np.array([0.1])), [0.1])
+@pytest.mark.parametrize("clients", [1, 3])
+def test_equal_scores_share_equally_up_to_the_ceiling(kind, score, clients):
+    scores = np.full(clients, score)
+    assert_allclose(kind().densities(0.2, scores, np.full(clients, 0.5)), 0.2)
+    assert_allclose(kind().densities(0.2, scores, np.full(clients, 0.1)), 0.1)
 
 
 @given(st.lists(POSITIVE, min_size=1, max_size=8).map(np.array), st.floats(0.01, 1))
@@ -141,12 +110,6 @@ def test_proportional_shares_add_up_in_proportion(scores, theta):
     assert shares.sum() == pytest.approx(len(scores) * theta)
     if scores.any():
         assert_allclose(shares * scores.sum(), scores * shares.sum(), atol=1e-12)
-
-
-def test_waterfill_gives_what_a_capped_client_cannot_use_to_the_others():
-    # λ·(1, 1, 2) with the last at 0.25: the others share 0.6 − 0.25
-    filled = waterfill(np.array([1.0, 1.0, 2.0]), 0.6, np.array([1.0, 1.0, 0.25]), 0.005)
-    assert_allclose(filled, [0.175, 0.175, 0.25])
 
 
 def test_waterfill_takes_what_the_minimum_costs_from_the_others():
@@ -202,31 +165,21 @@ def test_waterfill_with_scores_of_very_different_size():
     assert_allclose(waterfill(np.array([1e-313, 2e-313]), 0.3, np.ones(2), 0.005), [0.1, 0.2])
 
 
-def test_waterfill_as_a_part_spends_the_rounds_budget():
-    allocation = allocate(Waterfill(), [0.0, 0.5, 1.0], context(capped(1, 1, 0.3), LAST))
-    assert allocation.theta == pytest.approx(0.12)
-    assert allocation.densities.sum() == pytest.approx(3 * 0.12)
-
-
-def test_the_warmup_sends_everything_whatever_the_score_and_the_ceiling():
-    allocation = allocate(ScoreShare(), [0.0, 0.5, 1.0], context(capped(0.1, 0.1, 0.1), WARMUP))
-    assert allocation.densities.tolist() == [1, 1, 1]
-    assert (allocation.theta, allocation.warmup) == (1, True)
-
-
-def test_an_allocated_warmup_goes_through_share_and_ceiling():
-    # S̄ = 0.5: wishes 0, 1 and 2, held by the minimum, the ceiling and by everything
-    allocation = allocate(ScoreShare(warmup="allocated"), [0.0, 0.5, 1.0], context(capped(1, 0.6, 3), WARMUP))
-    assert_allclose(allocation.densities, [0.005, 0.6, 1])
-    assert (allocation.theta, allocation.warmup) == (1, True)
-
-
-def test_a_ramp_goes_through_share_and_ceiling_too():
-    # θ_1 = 0.25^{1/2}: wishes 0.25, 0.5 and 0.75
-    ramp = ScoreShare(0.25, warmup="ramp")
-    allocation = allocate(ramp, [0.25, 0.5, 0.75], context(capped(1, 0.4, 1), WARMUP))
-    assert_allclose(allocation.densities, [0.25, 0.4, 0.75])
-    assert (allocation.theta, allocation.warmup) == (0.5, True)
+@pytest.mark.parametrize(
+    ("part", "scores", "theta", "densities"),
+    [
+        (ScoreShare(), [0.0, 0.5, 1.0], 1, [1, 1, 1]),
+        # S̄ = 0.5: wishes 0, 1 and 2, held by the minimum, the ceiling and by everything
+        (ScoreShare(warmup="allocated"), [0.0, 0.5, 1.0], 1, [0.005, 0.6, 1]),
+        # θ_1 = 0.25^{1/2}: wishes 0.25, 0.5 and 0.75
+        (ScoreShare(0.25, warmup="ramp"), [0.25, 0.5, 0.75], 0.5, [0.25, 0.5, 0.75]),
+    ],
+    ids=["full", "allocated", "ramp"],
+)
+def test_the_warmup_sends_everything_or_goes_through_share_and_ceiling(part, scores, theta, densities):
+    allocation = allocate(part, scores, context(capped(1, 0.6, 3), WARMUP))
+    assert_allclose(allocation.densities, densities)
+    assert (allocation.theta, allocation.warmup) == (theta, True)
 
 
 @pytest.mark.parametrize("warmup", ["full", "allocated", "ramp"])
@@ -234,9 +187,3 @@ def test_after_the_warmup_its_rule_is_forgotten(warmup):
     allocation = allocate(ScoreShare(warmup=warmup), [0.25, 0.5, 0.75], context(capped(1, 1, 0.3), SECOND))
     assert_allclose(allocation.densities, [0.14, 0.28, 0.3])
     assert (allocation.theta, allocation.warmup) == (pytest.approx(0.28), False)
-
-
-def test_without_a_warmup_the_first_round_is_like_any_other():
-    allocation = allocate(ScoreShare(warmup_rounds=0), [0.25, 0.5, 0.75], context(capped(9, 9, 9), WARMUP))
-    assert_allclose(allocation.densities, [0.14, 0.28, 0.42])
-    assert not allocation.warmup

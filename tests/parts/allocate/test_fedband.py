@@ -12,17 +12,18 @@ from heteroselect.parts.allocate.fedband import banded, deviations
 
 
 def test_in_proportion_to_the_deviation_and_the_lowest_defers():
-    # .6 − .01 for those with 1 and 3
-    assert_allclose(banded(np.array([1.0, 0.5, 3.0]), 0.2, 0.01, 0.4), [0.1475, 0.01, 0.4425])
-    assert_allclose(banded(np.array([1.0, 0.5, 3.0]), 0.3, 0.01, 0.0), [0.2, 0.1, 0.6])
+    # one of four defers: .8 − .02 for those with 1, 2 and 3
+    assert_allclose(banded(np.array([1.0, 0.5, 3.0, 2.0]), 0.2, 0.02), [0.13, 0.02, 0.39, 0.26])
+    # 0.3 of three is nobody
+    assert_allclose(banded(np.array([1.0, 0.5, 3.0]), 0.3, 0.01), [0.2, 0.1, 0.6])
     # what one cannot use goes to the others
-    assert_allclose(banded(np.array([1.0, 0.1, 100.0]), 0.5, 0.01, 0.4), [0.49, 0.01, 1.0])
+    assert_allclose(banded(np.array([1.0, 0.1, 100.0, 1.0]), 0.5, 0.02), [0.49, 0.02, 1.0, 0.49])
 
 
 def test_equals_are_treated_alike():
-    assert_allclose(banded(np.ones(4), 0.2, 0.01, 0.5), 0.2)
-    assert_allclose(banded(np.zeros(4), 0.2, 0.01, 0.5), 0.2)
-    assert_allclose(banded(np.array([0.0, 0, 1, 1]), 0.2, 0.01, 0.5), [0.01, 0.01, 0.39, 0.39])
+    assert_allclose(banded(np.ones(4), 0.2, 0.01), 0.2)
+    assert_allclose(banded(np.zeros(4), 0.2, 0.01), 0.2)
+    assert_allclose(banded(np.array([0.0, 0, 0, 0, 1, 1, 1]), 0.2, 0.005)[4:], (1.4 - 0.02) / 3)
 
 
 def test_deviations_are_distances_from_the_mean_of_the_cohort():

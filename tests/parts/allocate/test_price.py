@@ -40,12 +40,6 @@ def test_two_clients_by_hand():
     assert_allclose(densities, [0.1, 0.025], rtol=1e-6)
 
 
-def test_bytes_alone_are_priced_alike_whatever_the_links():
-    # the least of π/(2θ) + eθ is at √(π/(2e)), here 0.2
-    _, densities = plan([0.0, 9.0], [1.0, 4.0], price=0.0, each=math.pi / 0.08)
-    assert_allclose(densities, [0.2, 0.2], rtol=1e-6)
-
-
 def test_both_prices_by_hand():
     # bytes hold the fast one at 0.2; the slow one sends for x s, π/2·4/x + e·x/4 + λx least at x² = 2π/(e/4 + λ)
     each = math.pi / 0.08
@@ -76,21 +70,6 @@ def test_no_other_plan_costs_less(coder, minimum, rounding, clients, price, each
     others += [np.clip(found * np.exp(size * rng.standard_normal(len(found))), minimum, 1) for size in (0.01, 0.1, 1)]
     for other in others:
         assert cost(other, working, sending, price, each, coder.variance) >= least * (1 - rounding) - 1e-9
-
-
-@given(clients=CLIENTS, price=st.floats(0.1, 1000), seed=st.integers(0, 99))
-@RANDOM
-def test_in_as_many_seconds_nobody_has_less_variance(clients, price, seed):
-    """Uniform, in proportion to scores (the paper's eq. 8) or at random, each as much as fits into the same time."""
-    working, sending, scores = np.array(clients).T
-    seconds, found = plan(working, sending, price)
-    rng = np.random.default_rng(seed)
-    least = sum(map(variance, found))
-    for shape in (np.ones(len(found)), scores, rng.exponential(size=len(found)) + 0.01, found * rng.uniform(0.9, 1.1)):
-        levels = np.clip(np.geomspace(1e-4, 1e3, 200)[:, None] * shape, MINIMUM, 1)
-        fits = levels[(working + levels * sending).max(1) <= seconds * (1 + 1e-12)]
-        for one in fits[-1:]:
-            assert sum(map(variance, one)) >= least * (1 - 1e-9)
 
 
 @given(clients=CLIENTS, each=st.floats(2, 1000), seed=st.integers(0, 99))

@@ -122,13 +122,6 @@ def test_a_weight_of_zero_takes_a_part_out(settings, expected):
     assert_allclose(scores.total, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("start", [0.0, 1.0])
-def test_in_the_first_round_the_score_is_the_stretched_loss(start):
-    population = replace(Population.new(np.full(3, 10)), losses=np.array([2.0, 2.5, 2.1]))
-    total = score(Informativeness(fairness_start=start), population, Moment(1, 100), None).total
-    assert_allclose(total, [0, 1, 0.2], atol=1e-12)
-
-
 @pytest.mark.parametrize("clients", [1, 4])
 @pytest.mark.parametrize("constant", [0.5, 1.0])
 def test_clients_that_nothing_tells_apart_get_the_constant(clients, constant):
@@ -183,11 +176,6 @@ def test_the_stale_loss_of_a_client_without_a_report_is_the_highest_of_the_other
     assert scores.parts["loss"].tolist() == [0, 1, 1]
 
 
-def test_a_part_without_a_weight_is_not_listed():
-    rule = Informativeness(diversity_weight=0.0, staleness_weight=0.0)
-    assert set(score(rule, three_clients(), Moment(3, 100)).parts) == {"loss", "fairness"}
-
-
 def test_the_consensus_by_hand():
     rule, state = Informativeness(), {}
     state = rule.learn(state, outcome(1, 0))
@@ -205,10 +193,6 @@ def test_the_consensus_does_not_follow_what_becomes_of_an_aggregate():
     state = Informativeness().learn({}, result)
     result.aggregate.values[:] = 0
     assert state["consensus"].tolist() == [1, 2]
-
-
-def test_without_diversity_there_is_no_consensus():
-    assert Informativeness(diversity_weight=0.0).learn({}, outcome(1, 2)) == {}
 
 
 def test_no_score_is_a_half_for_everybody():

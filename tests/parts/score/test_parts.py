@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from heteroselect.core.update import Update
 from heteroselect.parts.score.parts import cosines, diversity, fairness, minmax, staleness
@@ -25,13 +25,6 @@ def test_minmax_reaches_both_ends_in_the_same_order_or_is_constant(values, const
     else:
         assert (stretched.min(), stretched.max()) == (0, 1)
         assert (np.diff(stretched[np.argsort(values)]) >= 0).all()
-
-
-@given(VALUES, st.randoms(use_true_random=False))
-@RANDOM
-def test_minmax_follows_a_relabelling(values, random):
-    order = random.sample(range(len(values)), len(values))
-    assert_array_equal(minmax(values[order]), minmax(values)[order])
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.5, 1.0])
@@ -62,11 +55,6 @@ def test_minmax_rejects_what_is_not_finite(bad, others):
 def test_eq_2_loss_by_hand():
     # (0.5 − 0.5)/2, (2.5 − 0.5)/2, (1 − 0.5)/2
     assert minmax(np.array([0.5, 2.5, 1.0])).tolist() == [0, 1, 0.25]
-
-
-def test_equal_losses_are_told_apart_by_nothing():
-    assert minmax(np.array([2.3, 2.3])).tolist() == [0.5, 0.5]
-    assert minmax(np.array([2.3, 2.3]), 1.0).tolist() == [1, 1]
 
 
 def test_eq_3_diversity_by_hand():
@@ -110,11 +98,6 @@ def test_nothing_is_compared_without_a_consensus_or_a_direction():
     assert cosines({1: sparse(1, 0)}, vector(0, 0)) == {}
 
 
-def test_diversity_of_clients_without_an_upload_is_a_half():
-    assert diversity(3, {}).tolist() == [0.5, 0.5, 0.5]
-    assert diversity(2, {}, unseen=0.2).tolist() == [0.2, 0.2]
-
-
 def test_eq_4_fairness_by_hand():
     # the mean count is 2: 1 − 0/2, 1 − 1/2, 1 − 2/2, 1 − 5/2 clipped to −1
     assert fairness(np.array([0, 1, 2, 5])).tolist() == [1, 0.5, 0, -1]
@@ -132,11 +115,6 @@ def test_fairness_is_bounded_falls_with_the_count_and_knows_only_shares(counts):
     assert (np.abs(values) <= 1).all()
     assert (np.diff(values[np.argsort(counts)]) <= 0).all()
     assert_allclose(fairness(3 * counts), values, atol=1e-12)
-
-
-def test_equal_counts_are_fair():
-    assert fairness(np.full(4, 9)).tolist() == [0, 0, 0, 0]
-    assert fairness(np.array([3])).tolist() == [0]
 
 
 def test_eq_5_staleness_by_hand():

@@ -15,7 +15,7 @@ def cosine(a: Values, b: Values) -> float:
     return dot(a, b) / (norm(a) * norm(b))
 
 
-@pytest.mark.parametrize("mix", [-1.0, -0.5, 0.0, 0.3, 0.8, 1.0])
+@pytest.mark.parametrize("mix", [-0.5, 0.0, 0.8])
 @pytest.mark.parametrize("density", [0.01, 0.2, 1.0])
 def test_a_cosine_of_sketches_is_that_of_the_vectors(mix: float, density: float) -> None:
     """Of an upload and a consensus, as the score compares them: within 0.05."""

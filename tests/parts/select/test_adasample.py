@@ -61,10 +61,6 @@ def test_q_is_a_distribution_that_no_small_change_improves(clients, beta):
             assert value(other / other.sum(), pulls, times, beta) >= reached * (1 - 1e-9)
 
 
-def test_clients_alike_are_drawn_alike():
-    assert_allclose(best(np.full(4, 2.0), np.full(4, 3.0), 7.0), 0.25)
-
-
 def test_the_fast_are_drawn_more_and_the_more_so_the_larger_beta():
     pulls, times = np.ones(2), np.array([1.0, 4.0])
     shares = [best(pulls, times, beta)[0] for beta in (0.0, 1.0, 10.0, 100.0)]
@@ -74,7 +70,7 @@ def test_the_fast_are_drawn_more_and_the_more_so_the_larger_beta():
 
 def test_lengths_are_lifted_and_filled():
     # the mean of the known is 2
-    assert_allclose(lifted(np.array([0.0, 4.0, math.nan]), 1e-3), [0.002, 4, 2])
+    assert_allclose(lifted(np.array([0.0, 4.0, math.nan])), [0.002, 4, 2])
 
 
 def people(norms, sizes=None):
@@ -95,15 +91,14 @@ def test_the_selector_goes_by_data_length_and_time():
     population = people([3.0, 4.0, 1.0], [20, 30, 50])
     q = np.array([0.6, 0.6, 0.5]) / 1.7
     for seed in range(5):
-        cohort = select(AdaSample(cold="uniform"), population, [32, 8, 32], size=1, seed=seed)
+        cohort = select(AdaSample(), population, [32, 8, 32], size=1, seed=seed)
         k = cohort.ids[0]
         assert cohort.inclusion[0] == pytest.approx(q[k])
         assert cohort.share[0] == pytest.approx([0.2, 0.3, 0.5][k] / q[k])
 
 
-def test_until_everybody_has_reported_the_draw_is_uniform_or_by_the_average():
+def test_until_everybody_has_reported_it_goes_by_the_average_and_without_a_report_the_draw_is_uniform():
     population = people([3.0, None, 1.0])
-    assert_allclose(select(AdaSample(cold="uniform"), population, [32, 8, 32], size=1).inclusion, 1 / 3)
     # G = 3, 2, 1 and t = 1, 4, 1
     q = np.array([3, 1, 1]) / 5
     cohort = select(AdaSample(), population, [32, 8, 32], size=1)

@@ -14,7 +14,7 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
 from heteroselect.parts.select import Balanced, SelectionContext
-from heteroselect.parts.select.balanced import components, stood
+from heteroselect.parts.select.balanced import FLOOR, components, stood
 from heteroselect.parts.select.pivotal import FEW, chances, nearest, play, spread, tree_order
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
@@ -63,23 +63,9 @@ def test_chances_by_hand():
         chances(np.ones(2), 3, 0.2)
 
 
-def test_chances_follow_the_length_the_age_and_the_speed_by_hand():
-    reports = {"norm": np.array([1.0, 3.0, np.nan, np.nan])}  # whoever has not reported counts as the mean, 2
-    context = situation(clients=4, size=1, reports=reports, last_round=np.array([5, 4, 2, 0]))
-    context = replace(
-        context, conditions=Conditions(*[np.ones(4)] * 2, np.array([0.1, 0.2, 0.4, 0.4]), np.ones(4, bool))
-    )
-    expected = {
-        Balanced(norm=1): [1, 3, 2, 2],
-        Balanced(age=1): [1, 2, 4, 6],
-        Balanced(speed=1): [4, 2, 1, 1],
-        Balanced(norm=2, age=1): [1, 18, 16, 24],
-        Balanced(): [1, 1, 1, 1],
-    }
-    for part, wanted in expected.items():
-        assert_allclose(part.weights(context) / part.weights(context).sum(), np.array(wanted) / sum(wanted))
+def test_only_speeds_need_links():
     assert Balanced().traits.needs == {"uploads"}
-    assert Balanced(norm=1, speed=1).traits.needs == {"uploads", "reports", "links"}
+    assert Balanced(speed=1).traits.needs == {"uploads", "links"}
 
 
 # The pivotal method
@@ -126,16 +112,16 @@ def test_everybody_is_drawn_exactly_as_often_as_it_should_be():
 def test_one_cohort_after_another_has_everybody_exactly_as_often_as_it_should_be():
     """Of so few clients all distances are looked at, unlike of 5,000 groups. Half of the cohorts are drawn where places
     stay, and half by the selector, where a quarter of the clients have sent nothing yet."""
-    rng, part, half = default_rng(12), Balanced(norm=1.0), 10**4
-    norms = rng.permutation(np.append(np.linspace(0.1, 1.9, 19), 9.0))
-    vectors = rng.standard_normal((15, 6))
-    context = situation(dict(enumerate(vectors)), size=10, reports={"norm": norms})
-    context, places = replace(context, rng=rng), rng.standard_normal((20, 2))
-    chance = chances(norms, 10, part.floor)
+    rng, part, half = default_rng(12), Balanced(speed=1.0), 10**4
+    speeds = rng.permutation(np.append(np.linspace(0.1, 1.9, 19), 9.0))
+    context = situation(dict(enumerate(rng.standard_normal((15, 6)))), size=10)
+    links = Conditions(*[np.ones(20)] * 2, 1 / speeds, np.ones(20, bool))
+    context, places = replace(context, rng=rng, conditions=links), rng.standard_normal((20, 2))
+    chance = chances(speeds, 10, FLOOR)
     assert chance.min() == pytest.approx(0.1)
     assert chance.max() == 1 > np.sort(chance)[-2] > 0.85  # from the floor to always
     drawn = [spread(chance, places, rng) for _ in range(half)]
-    drawn += [part.select(norms, context).ids for _ in range(half)]
+    drawn += [part.select(speeds, context).ids for _ in range(half)]
     assert {len(ids) for ids in drawn} == {10}
     often = np.stack([np.bincount(np.concatenate(some), minlength=20) for some in (drawn[:half], drawn[half:])]) / half
     error = np.sqrt(chance * (1 - chance) / half)
@@ -192,16 +178,17 @@ def clustered(rng, clients=40, kinds=5, length=30):
     return centres[np.arange(clients) % kinds] + 0.2 * rng.standard_normal((clients, length))
 
 
-@pytest.mark.parametrize("part", [Balanced(), Balanced(norm=1.0), Balanced(dimensions=2)], ids=repr)
+@pytest.mark.parametrize("part", [Balanced(), Balanced(speed=1.0)], ids=repr)
 def test_the_mean_of_alike_clients_is_right_and_varies_less_than_of_independent_draws(part):
     vectors = clustered(default_rng(5))
-    norms = np.linalg.norm(vectors, axis=1) * np.where(np.arange(40) < 20, 1, 3)  # a hint may be wrong
-    context = situation(dict(enumerate(vectors)), clients=40, size=5, reports={"norm": norms})
-    chance, mean = chances(part.weights(context), 5, part.floor), vectors.mean(0)
+    speeds = np.linalg.norm(vectors, axis=1) * np.where(np.arange(40) < 20, 1, 3)
+    links = Conditions(*[np.ones(40)] * 2, 1 / speeds, np.ones(40, bool))
+    context = replace(situation(dict(enumerate(vectors)), clients=40, size=5), conditions=links)
+    chance, mean = chances(speeds**part.speed, 5, FLOOR), vectors.mean(0)
     cohort = part.select(np.zeros(40), context)
     assert_allclose(cohort.inclusion, chance[cohort.ids])
     assert_allclose(cohort.share, 1 / 40 / chance[cohort.ids])
-    places, rng = stood(context.population.uploads, 40, part.dimensions, default_rng(0)), default_rng(6)
+    places, rng = stood(context.population.uploads, 40, default_rng(0)), default_rng(6)
     cohorts = [spread(chance, places, rng) for _ in range(400)]
     alone = [np.flatnonzero(rng.random(40) < chance) for _ in range(400)]
     ours, free = (np.array([vectors[ids].T @ (1 / 40 / chance[ids]) for ids in drawn]) for drawn in (cohorts, alone))
@@ -222,7 +209,7 @@ def test_clients_without_an_upload_are_a_group_of_their_own():
     vectors, rng = clustered(default_rng(8), clients=20), default_rng(11)
     context = situation(dict(enumerate(vectors)), clients=40, size=10)
     drawn = [
-        spread(np.full(40, 0.25), stood(context.population.uploads, 40, 3, rng), rng) if t % 10 else
+        spread(np.full(40, 0.25), stood(context.population.uploads, 40, rng), rng) if t % 10 else
         Balanced().select(np.zeros(40), replace(context, rng=rng)).ids
         for t in range(200)
     ]  # fmt: skip
@@ -235,7 +222,7 @@ def test_clients_without_an_upload_are_a_group_of_their_own():
 
 def test_clients_without_an_upload_are_further_from_all_others_than_these_are_from_each_other():
     uploads = {k: Update.whole(v.astype(np.float32)) for k, v in enumerate(clustered(default_rng(8), clients=20))}
-    places = stood(uploads, 40, 8, default_rng(0))
+    places = stood(uploads, 40, default_rng(0))
     apart = np.linalg.norm(places[:, None] - places, axis=2)
     assert apart[:20, 20:].min() > max(apart[:20, :20].max(), apart[20:, 20:].max())
     assert len(np.unique(places[20:], axis=0)) == 20, "at random among themselves"
@@ -251,13 +238,6 @@ def test_who_has_more_data_stands_for_more():
             cohort = part.select(np.zeros(4), replace(context, rng=default_rng(seed)))
             assert_allclose(cohort.inclusion, chance[cohort.ids])
             assert_allclose(cohort.share, (sizes / 80 / chance)[cohort.ids])
-
-
-def test_the_first_draw_is_uniform():
-    cohort = Balanced().select(np.zeros(20), situation())
-    assert len(cohort.ids) == 5
-    assert_allclose(cohort.inclusion, 0.25)
-    assert_allclose(cohort.share, 0.2)
 
 
 @pytest.mark.parametrize("length", [8, 200])

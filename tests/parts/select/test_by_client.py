@@ -12,8 +12,3 @@ def test_everybody_keeps_its_own_numbers():
     assert kept["queue"].tolist() == [-1, 1, 2, 3, -1]
     assert kept["rows"].tolist() == [[7, 0, 1, 2, 7], [8, 3, 4, 5, 8]]
     assert state["queue"].tolist() == [1, 2, 3]
-
-
-def test_at_first_nobody_is_known():
-    clients, kept = recalled({}, np.array([3, 4]), queue=0.5)
-    assert (clients.tolist(), kept["queue"].tolist()) == ([3, 4], [0.5, 0.5])

@@ -53,15 +53,6 @@ def test_the_distributions_are_fair(sizes, bins, seed):
 
 @given(SIZES, st.integers(1, 6), st.integers(0, 999))
 @RANDOM
-def test_a_client_is_in_at_least_as_often_as_if_drawn_from_all(sizes, bins, seed):
-    alike = by_similarity(sizes, bins, plane(default_rng(seed), len(sizes)), default_rng(seed))
-    for chances in (by_size(sizes, bins), alike):
-        multinomial = 1 - (1 - sizes / sizes.sum()) ** bins
-        assert (1 - np.prod(1 - chances, axis=0) >= multinomial - 1e-12).all()
-
-
-@given(SIZES, st.integers(1, 6), st.integers(0, 999))
-@RANDOM
 def test_the_mean_varies_no_more_than_if_drawn_from_all(sizes, bins, seed):
     x, p = default_rng(seed).standard_normal(len(sizes)), sizes / sizes.sum()
     multinomial = (p @ x**2 - (p @ x) ** 2) / bins

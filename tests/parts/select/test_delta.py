@@ -14,7 +14,7 @@ from heteroselect.core.flat import FlatModel
 from heteroselect.core.messages import Order
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.core.update import Update, apart
+from heteroselect.core.update import Update
 from heteroselect.parts.select import SelectionContext
 from heteroselect.parts.select.delta import Delta, floored, moved, participants
 from heteroselect.round.client import Worker
@@ -63,10 +63,6 @@ def test_only_participants_move_and_their_mass_stays(masses, data):
     assert_allclose(found.sum(), 1)
 
 
-def test_no_spread_changes_nothing():
-    assert moved(np.array([0.2, 0.8]), np.array([0, 1]), np.zeros(2)).tolist() == [0.2, 0.8]
-
-
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=8).filter(lambda values: sum(values) > 0.1))
 @RANDOM
 def test_a_floor_holds_and_the_sum_stays(masses):
@@ -75,13 +71,6 @@ def test_a_floor_holds_and_the_sum_stays(masses):
     assert (found >= 1e-3 - 1e-15).all()
     assert_allclose(found.sum(), 1)
     assert_allclose(found, chances, atol=1e-2)
-
-
-def test_distances_from_the_mean_by_hand():
-    # the mean of (2, 0), (0, 2) and (1, 4) is (1, 2)
-    population = people([[2, 0], None, [0, 2], [1, 4]])
-    assert participants(population).tolist() == [0, 2, 3]
-    assert_allclose(apart([population.uploads[k] for k in (0, 2, 3)]), [5, 1, 4])
 
 
 def test_the_first_draw_is_uniform_and_remembered():

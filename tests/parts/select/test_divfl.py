@@ -24,31 +24,23 @@ def select(selector, size, *uploads, seed=0):
 
 
 def test_the_selector_takes_representatives_with_their_share():
-    cohort = select(DivFL("mean"), 2, 0, 1, 10)
+    cohort = select(DivFL(), 2, 0, 1, 10)
     assert cohort.ids.tolist() == [1, 2]
     assert_allclose(cohort.share, [2 / 3, 1 / 3])
 
 
-def test_a_client_without_an_upload_stands_at_the_mean():
-    # the mean of 0, 1 and 11 is 4, where client 3 now stands: sums 16, 14, 28, 14, and the lower number wins
-    assert select(DivFL("mean"), 1, 0, 1, 11, None).ids.tolist() == [1]
-    assert select(DivFL("mean"), 1, 0, 8, None).ids.tolist() == [2]
-
-
-def test_or_is_taken_first():
+def test_a_client_without_an_upload_is_taken_first():
     cohort = select(DivFL(), 2, 0, None, 1, None, 10)
     assert sorted(cohort.ids.tolist()) == [1, 3]
     assert cohort.share.tolist() == [0.5, 0.5]
     cohort = select(DivFL(), 2, 0, None, 1, 10)
     assert cohort.ids[0] == 1
-    assert select(DivFL(), 2, 0, 1, 10).ids.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("unseen", ["mean", "first"])
-def test_before_there_is_any_upload_the_draw_is_uniform(unseen):
-    draws = [tuple(sorted(select(DivFL(unseen), 2, *[None] * 4, seed=seed).ids.tolist())) for seed in range(60)]
+def test_before_there_is_any_upload_the_draw_is_uniform():
+    draws = [tuple(sorted(select(DivFL(), 2, *[None] * 4, seed=seed).ids.tolist())) for seed in range(60)]
     assert set(draws) == set(itertools.combinations(range(4), 2))
-    assert select(DivFL(unseen), 2, *[None] * 4).share.tolist() == [0.5, 0.5]
+    assert select(DivFL(), 2, *[None] * 4).share.tolist() == [0.5, 0.5]
 
 
 def test_a_representative_of_many_counts_by_its_data_and_not_by_their_number():

@@ -14,20 +14,20 @@ from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.update import Update
-from heteroselect.parts.select import SelectionContext
+from heteroselect.parts.select import SelectionContext, fedcg
 from heteroselect.parts.select.fedcg import FedCG, alternate
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-def select(size, *uploads, computing=None, rule=FedCG()):
+def select(size, *uploads, computing=None):
     clients = len(uploads)
     last = {k: Update.whole(np.array([place], np.float32)) for k, place in enumerate(uploads) if place is not None}
     population = replace(Population.new(np.full(clients, 10)), uploads=last)
     computing = np.ones(clients) if computing is None else np.array(computing, float)
     up = np.full(clients, 32.0)
     links = Conditions(up, up, computing, np.ones(clients, bool), passes=1.0, size=1)
-    return rule.select(
+    return FedCG().select(
         np.zeros(clients), SelectionContext(Moment(2, 10), np.arange(clients), population, size, default_rng(0), links)
     )
 
@@ -43,9 +43,8 @@ def test_of_clients_alike_the_faster_is_taken():
     assert sorted(select(2, 0, 0, 10, 10, computing=[1, 5, 5, 1]).ids) == [0, 3]
 
 
-def test_those_without_an_upload_go_first_or_stand_at_the_mean():
+def test_those_without_an_upload_go_first():
     assert sorted(select(2, 0, None, 10, None).ids) == [1, 3]
-    assert select(1, 0, 8, None, rule=FedCG(unseen="mean")).ids.tolist() == [2]
     assert_allclose(select(2, None, None, None).share, 0.5)
 
 
@@ -54,52 +53,30 @@ def line(*points):
     return abs(points[:, None] - points[None, :])
 
 
-def test_a_plan_of_three_points_by_hand():
-    plan = alternate(line(0, 1, 10), np.zeros(3), np.ones(3), 2)
-    assert plan.places.tolist() == [1, 2]
-    assert plan.represented.tolist() == [2, 1]
-    assert_allclose(plan.densities, 0.2)
-    assert plan.seconds == pytest.approx(0.2)
-
-
-def test_a_plan_takes_the_faster_of_clients_alike():
-    plan = alternate(line(0, 0, 10, 10), np.array([5.0, 1.0, 1.0, 5.0]), np.ones(4), 2)
-    assert sorted(plan.places.tolist()) == [1, 2]
-    assert plan.seconds == pytest.approx(1.2)
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6))
 @RANDOM
-def test_a_plan_is_feasible_and_ends(seed, size):
+def test_a_plan_has_as_many_clients_as_places(seed, size):
     rng = np.random.default_rng(seed)
     points = rng.standard_normal((8, 2))
     table = np.linalg.norm(points[:, None] - points[None], axis=2)
-    computing, sending = rng.uniform(0, 5, 8), rng.uniform(1, 20, 8)
-    plan = alternate(table, computing, sending, size)
-    assert len(set(plan.places.tolist())) == size
-    assert plan.represented.sum() == 8
-    assert plan.densities.mean() >= 0.2 - 1e-9
-    assert (computing[plan.places] + plan.densities * sending[plan.places] <= plan.seconds + 1e-9).all()
+    places = alternate(table, rng.uniform(0, 5, 8), rng.uniform(1, 20, 8), size)
+    assert len(set(places.tolist())) == size
 
 
-def test_a_second_look_may_find_a_shorter_round():
+def test_a_second_look_may_find_a_shorter_round(monkeypatch):
     # 0 and 1 are alike, and so are 2 and 3, of whom 3 is far too slow. At ½ each, 0 takes 0 + 3.3 s and 1 takes
     # 2 + 1.5 s, so 0 is in: t/6.6 + (t − 4)/10 = 1. But then it sends for all of that time, while 1 would be
     # faster: (t − 2)/3 + (t − 4)/10 = 1
     computing, sending = np.array([0.0, 2.0, 4.0, 100.0]), np.array([6.6, 3.0, 10.0, 10.0])
-    once, again = (alternate(line(0, 0, 10, 10), computing, sending, 2, average=0.5, iterations=n) for n in (1, 10))
-    assert sorted(once.places.tolist()) == [0, 2]
-    assert once.seconds == pytest.approx(1.4 / (1 / 6.6 + 0.1))
-    assert sorted(again.places.tolist()) == [1, 2]
-    assert again.seconds == pytest.approx((1 + 2 / 3 + 0.4) / (1 / 3 + 0.1))
+    assert sorted(alternate(line(0, 0, 10, 10), computing, sending, 2, average=0.5).tolist()) == [1, 2]
+    monkeypatch.setattr(fedcg, "ITERATIONS", 1)
+    assert sorted(alternate(line(0, 0, 10, 10), computing, sending, 2, average=0.5).tolist()) == [0, 2]
 
 
 def test_a_first_plan_that_is_shorter_is_kept():
     # now 0 is worse at first sight only: 1 + 3 s against 0 + 3.5 s of client 1, which then has the shorter round too
     computing, sending = np.array([1.0, 0.0, 4.0, 100.0]), np.array([6.0, 7.0, 10.0, 10.0])
-    plan = alternate(line(0, 0, 10, 10), computing, sending, 2, average=0.5)
-    assert sorted(plan.places.tolist()) == [1, 2]
-    assert plan.seconds == pytest.approx(1.4 / (1 / 7 + 0.1))
+    assert sorted(alternate(line(0, 0, 10, 10), computing, sending, 2, average=0.5).tolist()) == [1, 2]
 
 
 @pytest.mark.slow

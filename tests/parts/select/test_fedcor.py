@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 import heteroselect
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import FedCor, SelectionContext
+from heteroselect.parts.select import FedCor, SelectionContext, fedcor
 from heteroselect.parts.select.fedcor import fitted, most_telling, unlikeliness_slope
 
 
@@ -36,26 +36,28 @@ def test_a_variance_of_nought_is_no_obstacle():
     assert sorted(most_telling(np.zeros((3, 3)), np.ones(3) / 3, np.ones(3), 3).tolist()) == [0, 1, 2]
 
 
-def test_the_slope_is_that_of_the_likelihood():
+def test_the_slope_is_that_of_the_likelihood(monkeypatch):
     rng, noise = default_rng(1), 0.3
+    monkeypatch.setattr(fedcor, "NOISE", noise)
     x, changes, weights = rng.standard_normal((2, 5)), rng.standard_normal((3, 5)), np.array([0.64, 0.8, 1.0])
 
     def unlikely(x):
         covariance = x.T @ x + noise**2 * np.eye(5)
         return -weights @ multivariate_normal(np.zeros(5), covariance).logpdf(changes)
 
-    slope = unlikeliness_slope(x, changes, weights, noise)
+    slope = unlikeliness_slope(x, changes, weights)
     for place in np.ndindex(x.shape):
         step = np.zeros_like(x)
         step[place] = 1e-5
         assert slope[place] == pytest.approx((unlikely(x + step) - unlikely(x - step)) / 2e-5, rel=1e-4, abs=1e-5)
 
 
-def test_the_fit_finds_who_goes_together():
+def test_the_fit_finds_who_goes_together(monkeypatch):
+    monkeypatch.setattr(fedcor, "NOISE", 0.1)
     rng = default_rng(2)
     common = rng.standard_normal((40, 2))
     changes = common[:, [0, 0, 0, 1, 1]] + 0.05 * rng.standard_normal((40, 5))
-    x = fitted(rng.standard_normal((3, 5)), changes, np.ones(40), 0.1, 0.02, 2000)
+    x = fitted(rng.standard_normal((3, 5)), changes, np.ones(40), 4000)
     found = x.T @ x
     found = found / np.sqrt(np.outer(np.diag(found), np.diag(found)))
     expected = np.corrcoef(changes.T)
@@ -70,7 +72,7 @@ def test_rounds_are_random_in_the_warm_up_and_now_and_then_and_asked_before_and_
 
 
 def test_changes_are_gathered_and_then_decide():
-    rule = FedCor(warmup=4, every=9, first_epochs=300, dimensions=2, noise=0.05)
+    rule = FedCor(warmup=4, every=9)
     rng, state, losses = default_rng(3), {}, np.full(4, 5.0)
     for t in range(1, 5):
         state = told(rule, t, losses, state).state
@@ -89,8 +91,9 @@ def test_changes_are_gathered_and_then_decide():
     assert len(told(rule, 7, losses, later.state).state["rounds"]) == 4
 
 
-def test_only_the_last_samples_are_kept():
-    rule, state = FedCor(samples=2), {}
+def test_only_the_last_samples_are_kept(monkeypatch):
+    monkeypatch.setattr(fedcor, "SAMPLES", 2)
+    rule, state = FedCor(), {}
     for t in range(1, 6):
         state = told(rule, t, [1.0 / t, 2.0 / t, 0.5], state).state
     assert state["rounds"].tolist() == [3, 4]
@@ -98,7 +101,7 @@ def test_only_the_last_samples_are_kept():
 
 
 def test_clients_come_and_go():
-    rule = FedCor(warmup=2, every=2, first_epochs=5, epochs=5)
+    rule = FedCor(warmup=2, every=2)
     state = told(rule, 1, [3.0, 2.0, 4.0], ids=np.array([2, 5, 7])).state
     state = told(rule, 2, [1.0, 3.0, 9.0], state, ids=np.array([2, 5, 9])).state
     assert state["clients"].tolist() == [2, 5, 7, 9]

@@ -34,11 +34,6 @@ def test_clusters_are_what_hangs_together():
 LOSSES = np.array([1.0, 5.0, 3.0, 4.0, 2.0, 4.0])
 
 
-def test_one_cluster_or_clusters_of_one_take_the_highest_losses():
-    assert by_cluster(np.zeros(6, int), LOSSES, 3).tolist() == [1, 3, 5]
-    assert by_cluster(np.arange(6), LOSSES, 3).tolist() == [1, 3, 5]
-
-
 def test_clusters_by_mean_loss_and_clients_by_their_own():
     # means 3 of {0, 1}, 3.5 of {2, 3} and 3 of {4, 5}
     clusters = np.array([0, 0, 2, 2, 4, 4])

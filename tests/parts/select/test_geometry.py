@@ -43,12 +43,6 @@ def test_or_at_the_origin_with_a_right_angle_to_everybody_but_its_like():
     assert_allclose(angles(gram(population, "zero"))[0], [0, right, 0, right], rtol=1e-6)
 
 
-def test_no_upload_at_all_is_one_place():
-    for unseen in ("mean", "zero"):
-        table = gram(sent(3), unseen)
-        assert distances(table).tolist() == angles(table).tolist() == [[0.0] * 3] * 3
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3, 7, 10**6]))
 @RANDOM
 def test_sparse_dense_and_blocks_agree_with_the_plain_formula(seed, cells):

@@ -12,12 +12,18 @@ from numpy.testing import assert_allclose
 from heteroselect.core.conditions import Conditions
 from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
-from heteroselect.parts.select import SelectionContext
+from heteroselect.parts.select import SelectionContext, oort
 from heteroselect.parts.select.oort import Oort, normalised, statistical
 
 RANDOM = settings(max_examples=60, deadline=None, derandomize=True)
 DRAWS = 3000
-GREEDY = Oort(explore=0, explore_minimum=0, bonus=0, clip=100)
+
+
+@pytest.fixture
+def greedy(monkeypatch):
+    """Nobody new, no bonus and no clip."""
+    for name, value in {"EXPLORE": 0, "EXPLORE_LEAST": 0, "BONUS": 0, "CLIP": 100}.items():
+        monkeypatch.setattr(oort, name, value)
 
 
 def people(rms, seconds=None, sizes=None, round=1):
@@ -51,18 +57,12 @@ def worth(rule, population, duration, round=2):
     return rule.worth(statistical(population), population, Moment(round, 100), state)
 
 
-def test_statistical_utility_by_hand():
-    # an rms loss of 2 over 50 examples
-    found = statistical(people([2.0, None], sizes=[50, 10]))
-    assert found[0] == 100
-    assert math.isnan(found[1])
-
-
+@pytest.mark.usefixtures("greedy")
 def test_the_slow_are_penalised_beyond_the_preferred_duration():
     # utilities are equal: (100 − 99.9)/0.1 = 1, and (10/20)² = 0.25
     population = people([2.0, 2.0], seconds=[20.0, 5.0], sizes=[50, 50])
-    assert_allclose(worth(GREEDY, population, 10.0), [0.25, 1])
-    assert_allclose(worth(Oort(penalty=0, bonus=0), population, 10.0), [1, 1])
+    assert_allclose(worth(Oort(), population, 10.0), [0.25, 1])
+    assert_allclose(worth(Oort(penalty=0), population, 10.0), [1, 1])
 
 
 def test_utilities_are_brought_to_one_scale_before_anything_is_added():
@@ -74,26 +74,21 @@ def test_utilities_are_brought_to_one_scale_before_anything_is_added():
     assert_allclose(normalised(np.array([100.0, 200.0, 300.0]), 50), np.array([0.1, 100.1, 100.1]) / 200.1)
 
 
-def test_a_client_of_long_ago_comes_before_one_of_higher_utility():
+def test_a_client_of_long_ago_comes_before_one_of_higher_utility(monkeypatch):
     """The bonus of a client last seen in round 1, √(0.1·ln 50) = 0.625, outweighs half of the range of utilities;
     added to raw utilities of 100 to 300 it would not be noticed."""
     population = people([10.0, 20.0, 30.0])
     population.last_round[:] = [49, 1, 49]
-    found = worth(Oort(clip=100), population, 10.0, round=50)
+    monkeypatch.setattr(oort, "CLIP", 100)
+    found = worth(Oort(), population, 10.0, round=50)
     assert_allclose(found, np.array([0.1, 100.1, 200.1]) / 200.1 + np.sqrt(0.1 * math.log(50) / np.array([49, 1, 49])))
     assert found.argmax() == 1
 
 
-def test_a_utility_from_long_ago_has_a_bonus():
-    population = people([2.0, 2.0])
-    population.last_round[:] = [1, 9]
-    found = worth(Oort(), population, 10.0, round=10)
-    assert_allclose(found, 1 + np.sqrt(0.1 * math.log(10) / np.array([1, 9])))
-
-
-def test_an_outlier_is_cut_and_nothing_counts_as_the_least():
+def test_an_outlier_is_cut_and_nothing_counts_as_the_least(monkeypatch):
+    monkeypatch.setattr(oort, "BONUS", 0)
     population = people([1.0] * 19 + [1000.0] + [0.0])
-    found = worth(Oort(bonus=0), population, 10.0)
+    found = worth(Oort(), population, 10.0)
     # 21 utilities: the 95th percentile is the twentieth, 10, where the outlier is cut; 0 counts as the least, 10
     assert_allclose(found, (10 - 9.99) / (10000 - 9.99))
 
@@ -110,16 +105,13 @@ def test_before_anybody_is_tried_everybody_is_new():
 
 
 @pytest.mark.parametrize(("epsilon", "fresh"), [(0.0, 0), (0.25, 1), (0.4, 2), (0.5, 2), (1.0, 4)])
-def test_newcomers_have_their_part(epsilon, fresh):
+def test_newcomers_have_their_part(epsilon, fresh, monkeypatch):
+    monkeypatch.setattr(Oort, "epsilon", lambda self, moment: epsilon)
     population = people([1.0] * 8 + [None] * 8)
-    cohort = select(Oort(explore=epsilon, explore_decay=1, explore_minimum=0), population, 4)
-    assert (cohort.ids >= 8).sum() == fresh
-
-
-def test_newcomers_make_up_for_the_tried_and_the_tried_for_newcomers():
-    assert sorted(select(GREEDY, people([1.0, None, None]), 3).ids) == [0, 1, 2]
-    everybody_new = Oort(explore=1.0, explore_decay=1)
-    assert sorted(select(everybody_new, people([1.0, 1.0, None]), 3).ids) == [0, 1, 2]
+    assert (select(Oort(), population, 4).ids >= 8).sum() == fresh
+    # newcomers make up for the tried, and the tried for newcomers
+    assert sorted(select(Oort(), people([1.0, None, None]), 3).ids) == [0, 1, 2]
+    assert sorted(select(Oort(), people([1.0, 1.0, None]), 3).ids) == [0, 1, 2]
 
 
 def test_fast_newcomers_are_favoured():
@@ -130,38 +122,32 @@ def test_fast_newcomers_are_favoured():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("greedy")
 def test_only_those_near_the_best_have_a_chance_and_by_their_worth():
     # (U − 9.99)/90.01 of 100, 96, 92, 91 and 10: 95 % of the second best are 0.9078, 92 has 0.9111 and 91 has 0.9000
     population, seen = people([10.0, 9.6, 9.2, 9.1, 1.0]), np.zeros(5)
     for seed in range(DRAWS):
-        seen[select(GREEDY, population, 2, seed=seed).ids] += 1 / DRAWS
+        seen[select(Oort(), population, 2, seed=seed).ids] += 1 / DRAWS
     assert (seen[3:] == 0).all()
     p = np.array([90.01, 86.01, 82.01]) / 258.03
     both = np.array([p[k] + sum(p[j] * p[k] / (1 - p[j]) for j in range(3) if j != k) for k in range(3)])
     assert (abs(seen[:3] - both) <= 4 * np.sqrt(both * (1 - both) / DRAWS)).all()
 
 
+@pytest.mark.usefixtures("greedy")
 def test_the_tired_rest_while_there_are_others():
-    population = people([10.0, 9.9, 1.0, 0.9])
+    population, rule = people([10.0, 9.9, 1.0, 0.9]), Oort(tired=10)
     population.counts[:2] = 11
-    rule = Oort(explore=0, explore_minimum=0, tired=10)
     assert sorted(select(rule, population, 2).ids) == [2, 3]
     assert sorted(select(rule, population, 3).ids) == [0, 2, 3]  # the better of the tired
+    assert sorted(select(Oort(), population, 2).ids) == [0, 1]  # nobody is tired unless told
     population.counts[:2] = 10
-    assert sorted(select(Oort(explore=0, explore_minimum=0, cut=1.0, tired=10), population, 2).ids) == [0, 1]
+    assert sorted(select(rule, population, 2).ids) == [0, 1]
 
 
-def test_patience_starts_at_a_fast_clients_duration_or_as_told():
+def test_patience_starts_at_a_fast_clients_duration():
     population = people([1.0] * 11, seconds=list(range(10, 21)))
     assert select(Oort(), population, 2).state["duration"] == 11
-    assert select(Oort(pace=7.5), population, 2).state["duration"] == 7.5
-
-
-def test_nobody_is_tired_unless_told():
-    population = people([10.0, 9.9, 1.0, 0.9])
-    population.counts[:2] = 1000
-    assert sorted(select(GREEDY, population, 2).ids) == [0, 1]
-    assert Oort().tired == 0
 
 
 @pytest.mark.parametrize(
@@ -174,8 +160,9 @@ def test_nobody_is_tired_unless_told():
         ([1, 1, 6, 6], 3.0),  # 12 beside 2: sharp, but T is never below Δ
     ],
 )
-def test_the_pacer_grows_patient_when_the_cohorts_are_worth_the_same(utilities, duration):
-    rule, state, population = Oort(window=2, pace=3.0), {}, people([1.0, 1.0], sizes=[1, 1], round=0)
+def test_the_pacer_grows_patient_when_the_cohorts_are_worth_the_same(utilities, duration, monkeypatch):
+    monkeypatch.setattr(oort, "WINDOW", 2)
+    rule, state, population = Oort(), {}, people([1.0, 1.0], [3.0, 3.0], sizes=[1, 1], round=0)
     for t, utility in enumerate(utilities, 1):
         assert "duration" not in state or state["duration"] == 3
         population = population.selected(np.array([0]), t)
@@ -185,8 +172,9 @@ def test_the_pacer_grows_patient_when_the_cohorts_are_worth_the_same(utilities, 
     assert state["utility"].tolist() == utilities
 
 
-def test_the_pacer_looks_once_a_window():
-    rule, state, population = Oort(window=2, pace=3.0), {}, people([1.0, 1.0], sizes=[1, 1], round=0)
+def test_the_pacer_looks_once_a_window(monkeypatch):
+    monkeypatch.setattr(oort, "WINDOW", 2)
+    rule, state, population = Oort(), {}, people([1.0, 1.0], [3.0, 3.0], sizes=[1, 1], round=0)
     found = []
     for t in range(1, 9):
         population = population.selected(np.array([0]), t)

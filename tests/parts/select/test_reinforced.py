@@ -40,7 +40,7 @@ def test_on_a_bandit_it_learns_who_pays():
         logits = features @ state["policy"]
         place = gumbel_top(logits, 1, rng).places
         state["slope"] = likelihood_slope(features, logits, place)
-        state |= reinforced(state, float(place[0] == 0), 0.5, 0.9)
+        state |= reinforced(state, float(place[0] == 0), 0.5)
     chances = np.exp(state["policy"]) / np.exp(state["policy"]).sum()
     assert chances[0] > 0.9
 
@@ -62,7 +62,7 @@ def test_features_are_standardised_and_nought_where_nothing_is_known():
 
 
 def test_at_first_it_is_uniform_and_a_better_round_makes_its_draw_likelier():
-    rule = Reinforced(slowness=0.5, keep=0.5, rate=0.1)
+    rule = Reinforced(slowness=0.5, rate=0.1)
     first = rule.select(np.zeros(4), situation(1))
     assert not first.state["policy"].any()
     state = {**first.state, "slope": np.ones(5), "losses": np.array([2.0, 0, 0, 0])}

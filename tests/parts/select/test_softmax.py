@@ -27,10 +27,6 @@ def test_the_temperature_falls_to_its_half_and_no_further(round, tau):
     assert Softmax(temperature=3).tau(Moment(round, 100)) == pytest.approx(3 * tau)
 
 
-def test_a_run_of_one_round_has_the_last_temperature():
-    assert Softmax().tau(Moment(1, 1)) == 0.5
-
-
 def test_eq_6_by_hand():
     # τ = 0.5 and scores 0 and ½ ln 3: exp(0) against exp(ln 3), so one to three
     rng = default_rng(7)
@@ -44,9 +40,3 @@ def test_near_the_temperature_of_zero_the_best_are_taken_in_their_order():
     cohort = draw(Softmax(temperature=0.01), [0.4, 0.0, 1.0, 0.7], 2, default_rng(0))
     assert cohort.ids.tolist() == [2, 3]
     assert_allclose(cohort.inclusion, 1)
-
-
-@pytest.mark.parametrize("bad", [math.inf, -math.inf])
-def test_an_infinite_score_is_rejected(bad):
-    with pytest.raises(ValueError, match="not finite"):
-        draw(Softmax(), [0.1, bad, 0.3], 1, default_rng(0))

@@ -32,32 +32,24 @@ def trained(solver, steps):
     return model.weights(), found.report()
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize(("rho", "steps"), [(0.0, 6), (1.0, 1)])
-def test_without_rho_and_in_the_first_step_it_is_sgd_to_the_bit(rho, steps, adaptive):
+def test_without_rho_and_in_the_first_step_it_is_sgd_to_the_bit(rho, steps):
     """Batch-norm statistics and the reported losses included."""
-    found, report = trained(FedSOL(rho=rho, adaptive=adaptive, clip=2.0), steps)
+    found, report = trained(FedSOL(rho=rho, clip=2.0), steps)
     expected, expected_report = trained(SGD(), steps)
     assert found.sha256() == expected.sha256()
     assert report == expected_report
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-def test_with_rho_it_is_not(adaptive):
-    found, _ = trained(FedSOL(rho=0.5, adaptive=adaptive, clip=2.0), 2)
-    assert not torch.equal(found.vector, trained(SGD(), 2)[0].vector)
-
-
-@pytest.mark.parametrize(("adaptive", "margin"), [(True, 2.0), (False, 1 + 2**0.5)])
-def test_two_steps_by_hand(adaptive, margin):
+def test_two_steps_by_hand():
     """Two classes, one weight each, x = 1, the first class is right, η = 1. The first step goes from (0, 0) to (½, −½).
-    q is along (1, −1)/√2, Λ is (1, 1)/√2 or 1: the second gradient is taken at (½, −½) + (½, −½) or + (1, −1)/√2, and
-    is (σ(margin) − 1)·(1, −1)."""
+    q is along (1, −1)/√2, Λ is (1, 1)/√2: the second gradient is taken at (½, −½) + (½, −½), and is
+    (σ(2) − 1)·(1, −1)."""
     model = FlatModel(nn.Linear(1, 2, bias=False))
     model.vector.zero_()
     batch = torch.ones(1, 1), torch.zeros(1, dtype=torch.int64)
-    FedSOL(momentum=0.0, adaptive=adaptive).run(model, Job(cross_entropy, lambda: batch, [1.0], 2))
-    end = 0.5 + 1 - 1 / (1 + np.exp(-margin))
+    FedSOL(momentum=0.0).run(model, Job(cross_entropy, lambda: batch, [1.0], 2))
+    end = 0.5 + 1 - 1 / (1 + np.exp(-2.0))
     assert model.vector.tolist() == pytest.approx([end, -end], rel=1e-5)
 
 
@@ -66,10 +58,9 @@ def softmax(z):
     return e / e.sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-def test_steps_against_numpy(adaptive):
+def test_steps_against_numpy():
     """A linear model with a bias: Λ has norm 1 along the classes, for each input and for the bias."""
-    rng, eta, momentum, rho, temperature = np.random.default_rng(3), 0.2, 0.6, 0.7, 2.0
+    rng, eta, momentum, rho, temperature = np.random.default_rng(3), 0.2, 0.6, 0.7, 3.0
     w = np.hstack([rng.normal(size=(4, 3)), rng.normal(size=(4, 1))])
     data = [(rng.normal(size=(5, 3)), rng.integers(0, 4, 5)) for _ in range(4)]
     y, velocity = w.copy(), np.zeros_like(w)
@@ -78,22 +69,20 @@ def test_steps_against_numpy(adaptive):
         at = y.copy()
         if t > 0:
             q = (softmax(x @ y.T / temperature) - softmax(x @ w.T / temperature)).T @ x / (5 * temperature)
-            along = np.abs(y - w) / np.linalg.norm(y - w, axis=0) if adaptive else 1.0
+            along = np.abs(y - w) / np.linalg.norm(y - w, axis=0)
             at += rho * along * q / np.linalg.norm(q)
         velocity = momentum * velocity + (softmax(x @ at.T) - np.eye(4)[targets]).T @ x / 5
         y = y - eta * velocity
     model = FlatModel(nn.Linear(3, 4))
     model.vector.copy_(torch.from_numpy(np.concatenate([w[:, :3].ravel(), w[:, 3]])))
     batches = iter([(torch.from_numpy(x).float(), torch.from_numpy(targets)) for x, targets in data])
-    solver = FedSOL(momentum=momentum, rho=rho, adaptive=adaptive, temperature=temperature)
-    solver.run(model, Job(cross_entropy, lambda: next(batches), [eta], 4))
+    FedSOL(momentum=momentum, rho=rho).run(model, Job(cross_entropy, lambda: next(batches), [eta], 4))
     assert np.allclose(model.vector.numpy(), np.concatenate([y[:, :3].ravel(), y[:, 3]]), atol=2e-5)
 
 
-@pytest.mark.parametrize("adaptive", [True, False])
-def test_the_second_pass_is_elsewhere_and_leaves_only_its_gradient(adaptive):
+def test_the_second_pass_is_elsewhere_and_leaves_only_its_gradient():
     model, single = FlatModel(network()), FlatModel(network())
-    perturbed = _Perturbed(model, FedSOL(adaptive=adaptive))
+    perturbed = _Perturbed(model, 1.0)
     x, y = stream()()
     perturbed.backward(cross_entropy, x, y)
     single.backward(cross_entropy, x, y)
@@ -118,7 +107,7 @@ def test_the_second_pass_is_elsewhere_and_leaves_only_its_gradient(adaptive):
 def test_the_global_model_keeps_its_statistics():
     """It is compared with as it came down, not with the statistics that training has moved since."""
     model = FlatModel(network())
-    perturbed, before = _Perturbed(model, FedSOL()), model.buffers()
+    perturbed, before = _Perturbed(model, 1.0), model.buffers()
     for _ in range(3):
         perturbed.backward(cross_entropy, *stream()())
     assert all(torch.equal(perturbed.buffers[name], buffer) for name, buffer in before.items())

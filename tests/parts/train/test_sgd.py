@@ -113,35 +113,6 @@ def test_it_is_what_torch_does(part: SGD) -> None:
     assert (found - FlatModel(network()).vector).norm() > 0.05, "there was something to agree on"
 
 
-def test_the_first_step_feels_no_pull() -> None:
-    free, pulled = (trained(SGD(steps=1, proximal=mu)) for mu in (0.0, 5.0))
-    assert torch.allclose(free, pulled, rtol=0, atol=1e-6)
-    free, pulled = (trained(SGD(steps=2, proximal=mu)) for mu in (0.0, 5.0))
-    assert not torch.allclose(free, pulled, rtol=0, atol=1e-3)
-
-
-class Valley(nn.Module):
-    """½ (w − 1)ᵀA(w − 1)."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = nn.Parameter(torch.zeros(3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return 0.5 * (torch.tensor([2.0, 0.5, 0.1]) * (self.w - 1).pow(2)).sum() + 0 * x.sum()
-
-
-def test_a_stronger_pull_never_leads_further_away_on_a_quadratic() -> None:
-    lengths = []
-    for mu in (0.0, 0.001, 0.01, 0.1, 1.0, 5.0):
-        model = FlatModel(Valley())
-        part = SGD(steps=60, momentum=0.0, proximal=mu, clip=0.0)
-        part.run(model, Job(lambda out, _: out, lambda: (torch.zeros(1), torch.zeros(1)), [0.1], part.steps))
-        lengths.append(float(model.vector.norm()))
-    assert lengths == sorted(lengths, reverse=True)
-    assert lengths[-1] < 0.4 * lengths[0]
-
-
 def test_weight_decay_by_hand() -> None:
     """A loss without a gradient: each step leaves 1 − ην of the weights, and the clip bounds ν‖w‖ as any gradient."""
     for clip, left in ((0.0, 0.9**3), (0.1, 1 - 3 * 0.5 * 0.1 / math.sqrt(2))):

@@ -1,45 +1,29 @@
 """What does the server make of it?"""
 
-from heteroselect.parts.aggregate.adaptive import Adaptive
-from heteroselect.parts.aggregate.average import ExponentialAverage, NoAverage, TailAverage
-from heteroselect.parts.aggregate.calibration import Calibration
-from heteroselect.parts.aggregate.majority import Majority
-from heteroselect.parts.aggregate.mean import Mean
-from heteroselect.parts.aggregate.momentum import LookAhead, Running, ServerMomentum, ServerSGD
-from heteroselect.parts.aggregate.normalised import FedNova
-from heteroselect.parts.aggregate.overlap import Overlap
-from heteroselect.parts.aggregate.robust import GeometricMedian, Median, MultiKrum, TrimmedMean
-from heteroselect.parts.aggregate.screen import Screen
-from heteroselect.parts.aggregate.variance import ByVariance
-from heteroselect.parts.aggregate.wait import Buffer, WaitForAll
-from heteroselect.parts.aggregate.weights import ByData, ByScore, ByShare, Equal, Inverse, OneOfAll
-
-__all__ = [
-    "Adaptive",
-    "Buffer",
-    "ByData",
-    "ByScore",
-    "ByShare",
-    "ByVariance",
-    "Calibration",
-    "Equal",
-    "ExponentialAverage",
-    "FedNova",
-    "GeometricMedian",
-    "Inverse",
-    "LookAhead",
-    "Majority",
-    "Mean",
-    "Median",
-    "MultiKrum",
-    "NoAverage",
-    "OneOfAll",
-    "Overlap",
-    "Running",
-    "Screen",
-    "ServerMomentum",
-    "ServerSGD",
-    "TailAverage",
-    "TrimmedMean",
-    "WaitForAll",
-]
+from heteroselect.parts.aggregate.adaptive import Adaptive as Adaptive
+from heteroselect.parts.aggregate.average import ExponentialAverage as ExponentialAverage
+from heteroselect.parts.aggregate.average import NoAverage as NoAverage
+from heteroselect.parts.aggregate.average import TailAverage as TailAverage
+from heteroselect.parts.aggregate.calibration import Calibration as Calibration
+from heteroselect.parts.aggregate.majority import Majority as Majority
+from heteroselect.parts.aggregate.mean import Mean as Mean
+from heteroselect.parts.aggregate.momentum import LookAhead as LookAhead
+from heteroselect.parts.aggregate.momentum import Running as Running
+from heteroselect.parts.aggregate.momentum import ServerMomentum as ServerMomentum
+from heteroselect.parts.aggregate.momentum import ServerSGD as ServerSGD
+from heteroselect.parts.aggregate.normalised import FedNova as FedNova
+from heteroselect.parts.aggregate.overlap import Overlap as Overlap
+from heteroselect.parts.aggregate.robust import GeometricMedian as GeometricMedian
+from heteroselect.parts.aggregate.robust import Median as Median
+from heteroselect.parts.aggregate.robust import MultiKrum as MultiKrum
+from heteroselect.parts.aggregate.robust import TrimmedMean as TrimmedMean
+from heteroselect.parts.aggregate.screen import Screen as Screen
+from heteroselect.parts.aggregate.variance import ByVariance as ByVariance
+from heteroselect.parts.aggregate.wait import Buffer as Buffer
+from heteroselect.parts.aggregate.wait import WaitForAll as WaitForAll
+from heteroselect.parts.aggregate.weights import ByData as ByData
+from heteroselect.parts.aggregate.weights import ByScore as ByScore
+from heteroselect.parts.aggregate.weights import ByShare as ByShare
+from heteroselect.parts.aggregate.weights import Equal as Equal
+from heteroselect.parts.aggregate.weights import Inverse as Inverse
+from heteroselect.parts.aggregate.weights import OneOfAll as OneOfAll

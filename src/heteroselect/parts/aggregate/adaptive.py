@@ -5,7 +5,7 @@ and there is no bias correction. (Their FedAvgM is the server's plain momentum, 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Adaptive:
     Use when coordinates differ much in scale, as with sparse features. Beware: τ and the rate want tuning.
     """
 
-    kind: ClassVar[str] = "adaptive"
+    kind = "adaptive"
 
     rule: Literal["adagrad", "adam", "yogi"] = setting("adam", "how the second moment v follows Δ²")
     rate: float = setting(0.03, "η: what the server's step is multiplied by", gt=0, tune=(0.001, 0.3, "log"))

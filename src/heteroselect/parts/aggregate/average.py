@@ -1,12 +1,10 @@
 """Which model is evaluated and saved: the server's last one, or an average of its last ones.
 
-Single models swing with the cohort that they were made by; their average does not. Clients go on from the model itself,
-so that an average changes nothing of the training and costs no byte. (A model with batch-norm statistics is the
-exception: those of the average are measured at clients like those of the model, and charged.)
+Clients go on from the model itself, so that an average changes nothing of the training and costs no byte. (A model with
+batch-norm statistics is the exception: those of the average are measured at clients too, and charged.)
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +12,8 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.update import Values
+
+RAMP = 10.0  # while s models are fewer than it allows, an exponential average keeps s/(s + RAMP)
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class NoAverage:
     Use when rounds are to be judged as they come. Beware: single rounds vary more than an average of them.
     """
 
-    kind: ClassVar[str] = "none"
+    kind = "none"
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         return {}
@@ -34,26 +34,23 @@ class NoAverage:
 
 @dataclass(frozen=True)
 class ExponentialAverage:
-    """Shows a running average: a ← k·a + (1 − k)·w with k = min(`keep`, s/(s + `ramp`)) after s earlier models: the
-    first model is the average of itself, so that nothing is biased towards a start, and the memory is 1/`ramp` of
-    the rounds so far until it has reached 1/(1 − `keep`) rounds. A model that still improves fast would lag behind
-    under a long memory.
+    """Shows a running average: a ← k·a + (1 − k)·w with k = min(`keep`, s/(s + 10)) after s earlier models: the first
+    model is the average of itself, so that nothing is biased towards a start, and the memory is a tenth of the rounds
+    so far until it has reached 1/(1 − `keep`) rounds.
 
-    Before `keep` is reached this is polynomial-decay averaging with η = `ramp` − 1 (Shamir, Zhang, "Stochastic gradient
-    descent for non-smooth optimization: convergence results and optimal averaging schemes", ICML 2013); a `ramp` of 1
-    begins with the plain mean.
+    Before `keep` is reached this is polynomial-decay averaging with η = 9 (Shamir, Zhang, "Stochastic gradient descent
+    for non-smooth optimization: convergence results and optimal averaging schemes", ICML 2013).
 
     Use when single models vary from round to round. Beware: a long memory lags behind a model that still improves fast.
     """
 
-    kind: ClassVar[str] = "exponential"
+    kind = "exponential"
 
     keep: float = setting(0.9, "what the average keeps of itself each round, at most", ge=0, lt=1)
-    ramp: float = setting(10.0, "until then it keeps s/(s + ramp) after s rounds; 1: a plain mean at first", ge=1)
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         before = int(state["models"][0]) if state else 0
-        keep = min(self.keep, before / (before + self.ramp))
+        keep = min(self.keep, before / (before + RAMP))
         mean = np.float32(keep) * state["mean"] + np.float32(1 - keep) * model if before else model.copy()
         return {"mean": mean, "models": np.array([before + 1])}
 
@@ -65,19 +62,17 @@ class ExponentialAverage:
 class TailAverage:
     """Shows the plain mean of the models of the last rounds of the horizon, and before these the model itself (suffix
     averaging: Rakhlin, Shamir, Sridharan, "Making gradient descent optimal for strongly convex stochastic
-    optimization", ICML 2012). One vector is kept, however long the tail.
+    optimization", ICML 2012).
 
     Use when the horizon is known and the end counts. Beware: it changes nothing before the tail begins.
     """
 
-    kind: ClassVar[str] = "tail"
+    kind = "tail"
 
     share: float = setting(0.25, "the last share of the rounds, of which the models are averaged", gt=0, le=1)
-    rounds: int = setting(0, "the last rounds of which the models are averaged; 0: as `share` says", ge=0)
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
-        last = self.rounds or max(1, round(self.share * moment.rounds))
-        if moment.round <= moment.rounds - last:
+        if moment.round <= moment.rounds - max(1, round(self.share * moment.rounds)):
             return {}
         count = int(state["models"][0]) + 1 if state else 1
         mean = state["mean"] + np.float32(1 / count) * (model - state["mean"]) if state else model.copy()

@@ -1,11 +1,11 @@
 """Batch-norm statistics: nobody trains them, so some clients measure them for the new model.
 
-After each aggregation the model goes to the first few clients drawn, one after the other; each runs some
-batches through it and sends the statistics on. These are ordinary messages and cost ordinary bytes.
+After each aggregation the model goes to the first few clients drawn, one after the other, as ordinary messages that
+cost ordinary bytes.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from heteroselect.core.part import setting
 
@@ -18,7 +18,7 @@ class Calibration:
     further traffic per round.
     """
 
-    kind: ClassVar[str] = "clients"
+    kind = "clients"
 
     batches: int = setting(20, "batches in all for batch-norm statistics after each aggregation", ge=0)
     clients: int = setting(3, "over how many clients, the first ones drawn", ge=1)

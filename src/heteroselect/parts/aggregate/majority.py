@@ -2,7 +2,6 @@
 tolerant", ICLR 2019): one bit up, one bit down."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +22,7 @@ class Majority:
     Use when clients send signs (signSGD). Beware: a fixed step never settles; lower the rate towards the end.
     """
 
-    kind: ClassVar[str] = "majority"
+    kind = "majority"
     traits = Traits(brings={"compress": {"kind": "sign", "scale": "step"}, "weigh": {"kind": "uniform"}})
 
     rate: float = setting(0.01, "how far each coordinate moves per round", gt=0, tune=(5e-4, 0.05, "log"))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ class Mean:
     Use when clients are honest. Beware: hostile clients need a robust aggregation.
     """
 
-    kind: ClassVar[str] = "mean"
+    kind = "mean"
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         check(updates, weights, size)

@@ -1,7 +1,7 @@
 """What the server adds to the model: the aggregate itself, or a sum that remembers earlier ones (eq. 14)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class ServerSGD:
     Use when nothing speaks for a momentum. Beware: rates other than 1 change FedAvg.
     """
 
-    kind: ClassVar[str] = "sgd"
+    kind = "sgd"
 
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
 
@@ -34,7 +34,7 @@ class ServerMomentum:
     Use when aggregates of rounds are noisy. Beware: a gain of 1/(1 − β_s) may overshoot; lower the rate with it.
     """
 
-    kind: ClassVar[str] = "momentum"
+    kind = "momentum"
 
     momentum: float = setting(0.5, "β_s of the server (eq. 14)", ge=0, lt=1, tune=(0.1, 0.95, "linear"))
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
@@ -51,22 +51,18 @@ class LookAhead:
     look-ahead is Nesterov's). Their penalty on leaving the starting point is the solver's proximal term.
 
     M ← λM + Δ̄, w ← w + rate·M. The model here is the point that is sent out, z = w + rate·λM, which moves by
-    rate·(Δ̄ + λM) with the new M: nothing else has to be sent. Evaluated is w = z − rate·λM, as in the paper,
-    or with `show` "ahead" z.
+    rate·(Δ̄ + λM) with the new M. Evaluated is w, as in the paper, or with `show` "ahead" z.
 
     Use when a high server momentum is wanted with few clients per round. Beware: noise of an upload stays in the
     momentum for several rounds.
     """
 
-    kind: ClassVar[str] = "look-ahead"
+    kind = "look-ahead"
 
     momentum: float = setting(
-        0.85,
-        "λ: what is left of the sum each round, and how far clients look ahead",
-        ge=0,
-        lt=1,
-        tune=(0.1, 0.95, "linear"),
-    )
+        0.85, "λ: what is left of the sum each round, and how far clients look ahead",
+        ge=0, lt=1, tune=(0.1, 0.95, "linear"),
+    )  # fmt: skip
     rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
     show: Literal["ahead", "model"] = setting("model", "what is evaluated: w, or where clients start from ahead of it")
 
@@ -91,7 +87,7 @@ class Running:
     Use when the error feedback is `ef21`. Beware: it is refused with any other.
     """
 
-    kind: ClassVar[str] = "running"
+    kind = "running"
     traits = Traits(
         brings={"error_feedback": {"kind": "ef21"}, "weigh": {"kind": "everybody"}},
         requires={"error_feedback": ("ef21",), "weigh": ("everybody",)},

@@ -7,7 +7,6 @@ shrinks. The abstract says so much; the formula here is ours.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,24 +19,18 @@ from heteroselect.parts.aggregate.mean import Mean
 @dataclass(frozen=True)
 class Overlap:
     """Adds up Σ a_k·Δ̃_k, each coordinate divided by max(c, `least`), c being the part of all weight whose clients sent
-    it.
-
-    With `least` = 1 it is the mean; with 0 a coordinate that a single client sent counts in full. In between, what
-    nearly nobody sent is still held back.
+    it. With `least` = 0 a coordinate that a single client sent counts in full.
 
     Use when sparse updates overlap little. Beware: a coordinate of one client then counts for all; it is reconstructed
     from an abstract.
     """
 
-    kind: ClassVar[str] = "opwa"
+    kind = "opwa"
 
     least: float = setting(
-        0.5,
-        "part of all weight that a coordinate is divided by at least; 1 is the mean",
-        ge=0,
-        le=1,
-        tune=(0.05, 1, "linear"),
-    )
+        0.5, "part of all weight that a coordinate is divided by at least; 1 is the mean",
+        ge=0, le=1, tune=(0.05, 1, "linear"),
+    )  # fmt: skip
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         total = Mean().aggregate(updates, weights, size)

@@ -1,19 +1,16 @@
 """Aggregates that a minority of hostile or broken clients cannot move far.
 
-The mean follows whoever is longest: one client in ten that sends −100 times its update turns it around, and a screen
-that is wide enough for honest clients lets that pass. These follow the majority. They need clients whose updates are
-alike, and pay for it where they are not: with very uneven data an honest client may look hostile.
+The mean follows whoever is longest; these follow the majority. They need clients whose updates are alike: with very
+uneven data an honest client may look hostile.
 
-Of the weights a_k, whose sum need not be 1, only those above zero take part. Each class says whether it goes by their
-ratios; the result is always scaled by Σa_k, so that identical updates give the same as the mean. A coordinate that was
-not sent counts as zero, so the median drops what fewer than half of the clients send: it is made for uploads that keep
-(nearly) everything.
+Of the weights a_k, whose sum need not be 1, only those above zero take part. The result is always scaled by Σa_k, so
+that identical updates give the same as the mean. A coordinate that was not sent counts as zero, so the median drops
+what fewer than half of the clients send.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +20,8 @@ from heteroselect.core.update import Update, Values
 from heteroselect.parts.aggregate.mean import Mean, check
 
 BLOCK = 1 << 15  # coordinates looked at together: ten clients of any size take 1.3 MB
+ITERATIONS = 10  # of Weiszfeld's algorithm
+MET = 1e-6  # distance below which an update counts as met by it
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Median:
     know.
     """
 
-    kind: ClassVar[str] = "median"
+    kind = "median"
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         return _trimmed(updates, weights, size, 0.5)
@@ -49,7 +48,7 @@ class TrimmedMean:
     share is not withstood.
     """
 
-    kind: ClassVar[str] = "trimmed-mean"
+    kind = "trimmed-mean"
 
     trim: float = setting(0.1, "share of the clients cut at each end, rounded up", ge=0, lt=0.5)
 
@@ -69,10 +68,7 @@ class GeometricMedian:
     skewed.
     """
 
-    kind: ClassVar[str] = "geometric-median"
-
-    iterations: int = setting(10, "steps of Weiszfeld's algorithm", ge=1)
-    smoothing: float = setting(1e-6, "distance below which an update counts as met", gt=0)
+    kind = "geometric-median"
 
     def aggregate(self, updates: Sequence[Update], weights: Reals, size: int) -> Values:
         updates, weights = _taken(updates, weights, size)
@@ -80,10 +76,10 @@ class GeometricMedian:
             return np.zeros(size, np.float32)
         total, apart = float(weights.sum()), distances(updates)
         parts = weights / total
-        for _ in range(self.iterations):
+        for _ in range(ITERATIONS):
             towards = (apart * parts).sum(1)  # ‖v − Δ_k‖² = Σ_j c_j d²_jk − ½ Σ_ij c_i c_j d²_ij for v = Σ c_j Δ_j
             away = np.sqrt(np.maximum(towards - (towards * parts).sum() / 2, 0.0))
-            parts = weights / np.maximum(away, self.smoothing)
+            parts = weights / np.maximum(away, MET)
             parts = parts / parts.sum()
         return Mean().aggregate(updates, total * parts, size)
 
@@ -99,7 +95,7 @@ class MultiKrum:
     small cohorts allow for few hostile clients.
     """
 
-    kind: ClassVar[str] = "multi-krum"
+    kind = "multi-krum"
 
     hostile: float = setting(0.2, "share of the cohort taken to be hostile, rounded up", ge=0, lt=0.5)
 

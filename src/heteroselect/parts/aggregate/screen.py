@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,23 +18,17 @@ class Screen:
     """Refuses updates longer than `bound` times the median of the cohort, or of the last ones accepted where the cohort
     has fewer than three, which is no majority to go by.
 
-    Honest updates differ in length too (a density of 1 beside one of 0.005), so the default is wide: it is there
-    for the broken sender, whose numbers are off by orders of magnitude. What no model could take is always refused.
-    Whoever wants to stay below the bound can: the robust aggregations are for that.
+    Honest updates differ in length too (a density of 1 beside one of 0.005), so the default is wide. What no model
+    could take is always refused.
 
     Use when some senders may be broken. Beware: it is no defence against clients that mean harm and know the bound.
     """
 
-    kind: ClassVar[str] = "norm"
+    kind = "norm"
 
-    bound: float = setting(
-        100.0, "an update longer than this many times the cohort's median is refused; 0 refuses none", ge=0
-    )
+    bound: float = setting(100.0, "an update this many times longer than the median is refused; 0 refuses none", ge=0)
     claims: float = setting(
-        10.0,
-        "a reported loss, length, number of examples or link speed beyond this many times the median is cut to it; "
-        "0 cuts none",
-        ge=0,
+        10.0, "a reported loss, length, size or speed this many times the median is cut to it; 0 cuts none", ge=0
     )
 
     def refused(self, updates: Mapping[int, Update], history: Reals | None = None) -> set[int]:

@@ -1,8 +1,7 @@
 """When does the server step: once the whole cohort has answered, or after every few answers, whoever they are from?
 
-A server that waits for all is as slow as the slowest of its cohort. One that does not keeps a number of clients at
-work, each with the model of its start, and takes answers as they come; by then the model has moved on, and a stale
-answer counts for less. In a world where all clients are as fast the two are the same.
+One that does not wait keeps a number of clients at work, each with the model of its start, and takes answers as they
+come; by then the model has moved on, and a stale answer counts for less.
 """
 
 from collections.abc import Mapping
@@ -24,9 +23,9 @@ class WaitForAll:
     client.
     """
 
-    kind: ClassVar[str] = "all"
-    size: ClassVar[int] = 0
-    concurrency: ClassVar[int] = 0
+    kind = "all"
+    size = 0
+    concurrency = 0
     mixes: ClassVar[Literal["updates", "models"]] = "updates"
 
     def discount(self, staleness: Counts) -> Reals:
@@ -49,7 +48,7 @@ class Buffer:
     parts that plan for a whole cohort are refused.
     """
 
-    kind: ClassVar[str] = "buffer"
+    kind = "buffer"
 
     size: int = setting(5, "k: answers after which the server steps", ge=1)
     concurrency: int = setting(0, "clients at work at the same time; 0: as many as `selected`", ge=0)
@@ -71,12 +70,10 @@ class Buffer:
 
 def unfit(parts: Mapping[str, Any]) -> str | None:
     """Why these parts cannot work with a server that does not wait, or None; one that waits takes all of them."""
-    wait, kinds = (
-        parts["async_mode"],
-        {role: str(getattr(part, "kind", type(part).__name__)) for role, part in parts.items()},
-    )
+    wait = parts["async_mode"]
     if not getattr(wait, "size", 0):
         return None
+    kinds = {role: str(getattr(part, "kind", type(part).__name__)) for role, part in parts.items()}
     asking = "score" if kinds["score"] != "none" else "select"
     if asking == "score" or hasattr(parts["select"], "wants"):
         return f"asks nobody for a loss; allowed with it is what goes without, not {asking} {kinds[asking]}"

@@ -5,7 +5,7 @@ The cohort is of those whose updates arrived, the population of all clients.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class ByData:
     Use when examples are to count the same. Beware: clients with much data dominate.
     """
 
-    kind: ClassVar[str] = "data"
+    kind = "data"
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(population.sizes[cohort.ids].astype(np.float64))
@@ -37,7 +37,7 @@ class Equal:
     large ones.
     """
 
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(np.ones(len(cohort.ids)))
@@ -51,16 +51,15 @@ class ByScore:
     score 0 counts for nothing.
     """
 
-    kind: ClassVar[str] = "score"
+    kind = "score"
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
     floor: float = setting(0.0, "added to every score, as a share of the highest one, before weighing", ge=0)
-    ceiling: float = setting(1.0, "largest weight per client; what is above it is shared among the others", gt=0, le=1)
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         if not np.isfinite(scores).all() or (scores < 0).any():
             raise ValueError("scores have to be finite and not negative to weigh by them")
-        return _capped(_normalised(scores + self.floor * scores.max(initial=0.0)), self.ceiling)
+        return _normalised(scores + self.floor * scores.max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Inverse:
     weights, which is noise.
     """
 
-    kind: ClassVar[str] = "inverse"
+    kind = "inverse"
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         return _normalised(1 / cohort.inclusion)
@@ -85,7 +84,7 @@ class OneOfAll:
     Use when the error feedback is `ef21`. Beware: it is refused with any other.
     """
 
-    kind: ClassVar[str] = "everybody"
+    kind = "everybody"
     traits = Traits(
         brings={"error_feedback": {"kind": "ef21"}, "server_optimizer": {"kind": "running"}},
         requires={"error_feedback": ("ef21",)},
@@ -103,7 +102,7 @@ class ByShare:
     steps vary in length.
     """
 
-    kind: ClassVar[str] = "share"
+    kind = "share"
     traits = Traits(by_cohort=True)
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
@@ -120,24 +119,8 @@ class ByShare:
         return np.empty(0) if cohort.share is None else cohort.share
 
 
-def _capped(weights: Reals, ceiling: float) -> Reals:
-    """None above the ceiling, or above 1/n where that is more; the others keep their ratios as far as they can.
-
-    >>> _capped(np.array([0.7, 0.2, 0.1]), 0.4).round(9).tolist()
-    [0.4, 0.4, 0.2]
-    """
-    ceiling = max(ceiling, 1 / max(1, len(weights)))
-    while (weights > ceiling * (1 + 1e-12)).any():
-        high = weights >= ceiling
-        rest = 1 - ceiling * high.sum()
-        low = weights[~high].sum()
-        spread = rest / (~high).sum() if low < 1e-12 else weights * (rest / low)  # next to nothing to go by
-        weights = np.where(high, ceiling, spread)
-    return weights
-
-
 def _normalised(weights: Reals) -> Reals:
-    """With sum 1; the same for each where there is next to nothing to go by."""
+    """The weights with sum 1; the same for each where there is next to nothing to go by."""
     if len(weights) == 0:
         return weights
     total = weights.sum()

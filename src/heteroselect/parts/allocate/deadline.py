@@ -1,13 +1,10 @@
 """Everybody finishes together (our own): who has the faster link or more time left after training sends more.
 
-With an unbiased compressor, clients may send unequal amounts and still count the same. Of all plans that
-take T seconds the one in which each client sends for as long as it can has the least variance; here T is given, or is
-the T for which the cohort sends `average`. That is step B of FedCG (`shortest`) with equal clients, and with the steps
-that each client is really ordered.
+With an unbiased compressor, clients may send unequal amounts and still count the same. This is step B of FedCG
+(`shortest`) with equal clients, and with the steps that each client is really ordered.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,15 +21,15 @@ UNBIASED: Brings = {"compress": {"kind": "drive"}, "weigh": {"kind": "uniform"}}
 
 @dataclass(frozen=True)
 class Deadline:
-    """Lets everybody finish together: θ_k = clip((T − τ_k)/u_k, θ_min, 1): τ_k are the seconds of training, u_k those
-    of a whole update. Where the slowest device alone decides about T, the highest densities are lowered to one level
-    that meets `average`: of all plans of as many seconds and as many bytes this has the least variance.
+    """Lets everybody finish together: θ_k = clip((T − τ_k)/u_k, θ_min, 1), τ_k being the seconds of training and u_k
+    those of a whole update. Where the slowest device alone decides about T, the highest densities are lowered to one
+    level that meets `average`: of all plans of as many seconds and as many bytes this has the least variance.
 
     Use when the compressor is unbiased and seconds count. Beware: with biased compressors unequal densities are unequal
     shrinkage.
     """
 
-    kind: ClassVar[str] = "deadline"
+    kind = "deadline"
     traits = Traits(
         needs={"links"}, brings=UNBIASED, prefers={"compress": "unbiased"}, carries=("average",), by_cohort=True
     )

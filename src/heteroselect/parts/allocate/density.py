@@ -1,16 +1,17 @@
-"""How much may each client send? Its share of the round's budget, under a ceiling (eq. 8)."""
+"""How much may each client send? Its share of the round's budget (eq. 7), under a ceiling (eq. 8)."""
 
+import math
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.conditions import VALUE_BITS, Conditions
+from heteroselect.core.moment import Moment
 from heteroselect.core.part import Brings, setting
 from heteroselect.core.traits import Traits
-from heteroselect.parts.allocate.budget import Schedule
 from heteroselect.parts.allocate.waterfill import waterfill
 
 SPARSE: Brings = {"compress": {"kind": "topk"}}
@@ -34,7 +35,7 @@ class All:
     allocation.
     """
 
-    kind: ClassVar[str] = "all"
+    kind = "all"
 
     @property
     def average(self) -> float:
@@ -45,17 +46,41 @@ class All:
 
 
 @dataclass(frozen=True)
-class Share(Schedule):
-    """The base of allocators that give each client a share of θ_t under a ceiling: `densities` is theirs to define."""
+class Share:
+    """The base of allocators that give each client a share of θ_t under a ceiling: `densities` is theirs to define.
 
-    traits = Traits(brings=SPARSE, carries=(*(one.name for one in fields(Schedule)), "ceiling", "minimum"))
+    θ_t = max(θ_avg(1 + α cos φ), θ_floor), with θ_t = 1 in the warm-up and the cosine from the first round after it;
+    a `ramp` is the warm-up of deep gradient compression instead (Lin et al., ICLR 2018): θ_t = θ_avg^{t/(W+1)}.
+    """
 
+    traits = Traits(
+        brings=SPARSE, carries=("average", "amplitude", "floor", "warmup", "warmup_rounds", "ceiling", "minimum")
+    )
+
+    average: float = setting(0.2, "θ_avg of eq. 7", gt=0, le=1, tune=(0.005, 0.5, "log"))
+    amplitude: float = setting(0.4, "α_cos of eq. 7", ge=0, le=1)
+    floor: float = setting(0.08, "θ_floor of eq. 7", gt=0, le=1)
+    warmup: Literal["full", "allocated", "ramp"] = setting(
+        "full", "warm-up sends everything (the text), goes through share and ceiling (as run), or ramps down (DGC)"
+    )
+    warmup_rounds: int = setting(1, "rounds of warm-up at the start", ge=0)
     ceiling: Literal["paper", "strict", "none"] = setting(
-        "paper",
-        "what a link can carry of the time budget; strict leaves time for computing and counts position bits; "
-        "none is the authors' ablation",
+        "paper", "what a link can carry in the time budget; strict leaves time to compute and counts position bits"
     )
     minimum: float = setting(0.005, "θ_min of eq. 8", gt=0, le=1)
+
+    def warming_up(self, moment: Moment) -> bool:
+        return moment.round <= self.warmup_rounds
+
+    def theta(self, moment: Moment) -> float:
+        """θ_t of eq. 7."""
+        if self.warming_up(moment):
+            ramp = self.warmup == "ramp"
+            return float(self.average ** (moment.round / (self.warmup_rounds + 1))) if ramp else 1.0
+        first, last = moment.round - self.warmup_rounds - 1, moment.rounds - self.warmup_rounds - 1
+        phase = first / last if last > 0 else 0.0  # a single round after the warm-up is at the top of the cosine
+        wanted = self.average * (1 + self.amplitude * math.cos(math.pi * phase))
+        return min(max(wanted, self.floor), 1.0)
 
     def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
         theta, warmup = self.theta(context.moment), self.warming_up(context.moment)
@@ -84,14 +109,14 @@ def _plain(name: str, default: Any) -> Any:
 
 @dataclass(frozen=True)
 class UniformShare(Share):
-    """Gives θ_t to everybody. By default a constant one without warm-up and ceiling; with the other allocators'
-    schedule it is the paper's ablation of eq. 8.
+    """Gives θ_t to everybody, by default a constant one without warm-up and ceiling; with the others' schedule it is
+    the paper's ablation of eq. 8.
 
     Use when one density is to hold for all, as in most papers on compression. Beware: clients with slow links are
     waited for.
     """
 
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
 
     amplitude: float = _plain("amplitude", 0.0)
     floor: float = _plain("floor", 0.005)
@@ -110,7 +135,7 @@ class ScoreShare(Share):
     shrink clients unequally.
     """
 
-    kind: ClassVar[str] = "score"
+    kind = "score"
     traits = replace(Share.traits, needs={"scores"}, brings={**SPARSE, "score": {"kind": "informativeness"}})
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
@@ -125,7 +150,7 @@ class Waterfill(ScoreShare):
     send nearly everything.
     """
 
-    kind: ClassVar[str] = "waterfill"
+    kind = "waterfill"
 
     def densities(self, theta: float, scores: Reals, caps: Reals) -> Reals:
         return waterfill(_finite(scores), theta * len(scores), caps, self.minimum)

@@ -6,7 +6,6 @@ says so much; the rule here is ours.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,30 +17,31 @@ from heteroselect.core.traits import Traits
 from heteroselect.core.update import apart
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 from heteroselect.parts.allocate.waterfill import waterfill
+from heteroselect.parts.select.geometry import SKETCH
+
+DEFER = 0.3  # part of the cohort that defers, rounded down
 
 
 @dataclass(frozen=True)
 class FedBand:
-    """Gives more to clients that deviate, and defers the others. A deviation is the distance of a client's last upload
-    from the mean of the cohort's; a client without one counts as an average one. The lowest part of the cohort
-    defers: it sends `minimum` and keeps the rest in its memory. The others share what is left of the budget in
-    proportion to their deviations.
+    """Gives more to clients that deviate: whose last upload is far from the mean of the cohort's. A client without one
+    counts as an average one. Those who deviate least defer: they send `minimum` and keep the rest in their memory. The
+    others share what is left of the budget in proportion to their deviations.
 
     Use when some clients have little new to say in a round. Beware: it is reconstructed from an abstract, and needs a
     memory for what is deferred.
     """
 
-    kind: ClassVar[str] = "fedband"
+    kind = "fedband"
     traits = Traits(needs={"uploads"}, brings=SPARSE, carries=("average", "minimum"), by_cohort=True)
 
     average: float = setting(0.2, "mean density of a cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "density of those who defer, and the lowest of all", gt=0, le=1)
-    defer: float = setting(0.3, "part of the cohort that defers, rounded down", ge=0, lt=1)
-    sketch: int = setting(0, "cells of the sketch that uploads are remembered by; 0 remembers them whole", ge=0)
+    sketch: int = setting(0, SKETCH, ge=0)
 
     def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
         away = deviations(context.population)
-        return Allocation(self.average, banded(away, self.average, self.minimum, self.defer))
+        return Allocation(self.average, banded(away, self.average, self.minimum))
 
 
 def deviations(population: Population) -> Reals:
@@ -55,10 +55,10 @@ def deviations(population: Population) -> Reals:
     return found
 
 
-def banded(away: Reals, average: float, minimum: float, defer: float) -> Reals:
-    """Densities of `average` on average: the least for those who deviate least, as many as `defer` allows; the others
+def banded(away: Reals, average: float, minimum: float) -> Reals:
+    """Densities of `average` on average: the least for those who deviate least, as many as `DEFER` allows; the others
     by how far they deviate. Who ties with somebody who sends does not defer."""
-    count = int(defer * len(away) + 1e-9)
+    count = int(DEFER * len(away) + 1e-9)
     sends = away >= np.sort(away)[count]
     found = np.full(len(away), minimum)
     left = average * len(away) - minimum * np.count_nonzero(~sends)

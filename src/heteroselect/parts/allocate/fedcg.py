@@ -6,15 +6,13 @@ much; the formulas here are ours.
 
 Step A, given θ, is the selector's (select/fedcg.py): facility location over the last updates, near ties to whoever is
 faster at its θ. Step B, given the clients: the shortest round t with τ_j + θ_j·u_j ≤ t for all, under
-Σ ρ_j(1 − θ_j) ≤ Γ, where u_j is the time of a whole update and ρ_j says how much the compression of client j hurts. All
-plans that step B can choose are on one line, t: the bound Γ picks one of them, and here it is the one with the stated
-mean density, whatever ρ is. (With ρ by the number of clients that each stands for and Γ fixed, nearly all of ρ is one
-client's, and the others send nearly everything.)
+Σ ρ_j(1 − θ_j) ≤ Γ, where u_j is the time of a whole update and ρ_j says how much the compression of client j hurts. Γ
+is here such that the mean density is the stated one: with ρ by the number of clients that each stands for, nearly all
+of ρ is one client's, and the others send nearly everything.
 """
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -34,7 +32,7 @@ class FedCG:
     clients send little.
     """
 
-    kind: ClassVar[str] = "fedcg"
+    kind = "fedcg"
     traits = Traits(
         brings={**SPARSE, "select": {"kind": "fedcg"}},
         carries=("average", "minimum"),
@@ -44,29 +42,16 @@ class FedCG:
 
     average: float = setting(0.2, "mean density of the cohort", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
-    plan: Literal["stated", "largest"] = setting(
-        "stated", "of plans that take as long: the one with the stated mean density, or the one that sends most"
-    )
 
     def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
         conditions, weights = context.links, np.full(len(scores), 1 / len(scores))
-        given = (conditions.computing, conditions.sending, weights, 1 - self.average, self.minimum)
-        _, densities = shortest(*given, even=self.plan == "stated")
+        _, densities = shortest(conditions.computing, conditions.sending, weights, 1 - self.average, self.minimum)
         return Allocation(float(densities.mean()), densities)
 
 
-def shortest(
-    computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float, *, even: bool = True
-) -> tuple[float, Reals]:
+def shortest(computing: Reals, sending: Reals, weights: Reals, allowed: float, minimum: float) -> tuple[float, Reals]:
     """Step B, exactly: the shortest t, and θ_j(t) = clip((t − τ_j)/u_j, θ_min, 1), what each can send by then. Where
-    computing decides about t many plans are as short: of these, the one that loses what may be lost, and evenly so; or
-    else (not `even`) the one that loses least.
-
-    What is lost falls with t, along straight lines between the times at which a client leaves or meets a bound:
-    bisection finds the line, and the line the time.
-    """
-    if allowed < 0:
-        raise ValueError("not even sending everything loses less than nothing")
+    computing decides about t many plans are as short: of these, the one that loses what may be lost, and evenly so."""
     least = float((computing + minimum * sending).max())
     if allowed >= (1 - minimum) * weights.sum():
         return least, np.full(len(computing), minimum)
@@ -77,6 +62,7 @@ def shortest(
     def lost(t: float) -> float:
         return float(weights @ (1 - by(t)))
 
+    # what is lost falls with t, along straight lines between the times at which a client leaves or meets a bound
     bends = np.concatenate([computing + minimum * sending, computing + sending])
     times = [least, *np.sort(bends[bends > least]).tolist()]
     bound = allowed + 1e-13 * float(weights.sum())  # else what rounding leaves at a bend costs a whole line
@@ -85,7 +71,7 @@ def shortest(
     more, less = lost(before), lost(t)
     if more > less:
         t = before + (t - before) * min(1.0, (more - allowed) / (more - less))
-    return t, evened(by(t), weights, allowed, minimum) if even else by(t)
+    return t, evened(by(t), weights, allowed, minimum)
 
 
 def evened(densities: Reals, weights: Reals, allowed: float, minimum: float) -> Reals:

@@ -2,13 +2,12 @@
 
 Cui, Su, Zhou, Liu, "Optimal rate adaption in federated learning with compressed communications", INFOCOM 2022, adapts
 the compression of every round, the same for all clients, so that the error in the final model is least for a given
-traffic. The abstract says so much; the formulas here are ours: minimise Σ_t a_t·J_t under Σ_t cost_t ≤ C, where J_t is
-what compression loses in round t and a_t how much of it is left at the end.
+traffic. The abstract says so much; the formulas here are ours: minimise Σ_t J_t under Σ_t cost_t ≤ C, where J_t is what
+compression loses in round t.
 """
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -20,31 +19,28 @@ from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.density import SPARSE, Allocation
 
+DECAY = 5.0  # c: how fast the loss of compression falls with the density
+CAUTION = 100.0  # holds the slope back: that many rounds² count for a constant length
+
 
 @dataclass(frozen=True)
 class OptRate:
     """Spreads a budget of bytes over the rounds. J_t = A_t·e^{−cθ}, A_t the squared length of an update, is about what
     keeping the θ largest of normal coordinates loses for c = 5. Equal gain everywhere then means θ_t = level +
-    ln(a_t·A_t)/c, within bounds.
+    ln(A_t)/c, within bounds.
 
-    A_t is not known ahead. Past lengths are continued as an exponential, and what is left of the budget T·average is
-    planned anew each round. Its state: of each round so far the mean length of an update (`norms`) and θ_t (`thetas`).
+    A_t is not known ahead: past lengths are continued as an exponential, and what is left of the budget T·average is
+    planned anew each round.
 
     Use when a whole run has one budget of bytes. Beware: future lengths are extrapolated, and the rule is reconstructed
     from an abstract.
     """
 
-    kind: ClassVar[str] = "optrate"
+    kind = "optrate"
     traits = Traits(needs={"reports"}, brings=SPARSE, carries=("average", "minimum"), by_cohort=True)
 
     average: float = setting(0.2, "mean density of all rounds", gt=0, le=1, tune=(0.005, 0.5, "log"))
     minimum: float = setting(0.005, "lowest density of a round", gt=0, le=1)
-    decay: float = setting(5.0, "c: how fast the loss of compression falls with the density", gt=0)
-    importance: Literal["constant", "late"] = setting(
-        "constant", "a_t: 1 as in non-convex training at a constant rate, or late where the rate falls as 2/(μ(t + γ))"
-    )
-    gamma: float = setting(8.0, "γ of the falling rate", ge=0)
-    caution: float = setting(100.0, "holds the slope back: that many rounds² count for a constant length", ge=0)
 
     def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
         theta = self.theta(context.state, context.moment)
@@ -65,10 +61,8 @@ class OptRate:
         known = lengths[np.isfinite(lengths)]
         if known.size and known[-1] <= 0:
             return self.minimum  # nothing was learnt, so there is nothing to send
-        offsets = continued(2 * np.log(np.where(lengths > 0, lengths, np.nan)), later, self.caution)
-        if self.importance == "late":
-            offsets = offsets + np.log(importance(later, moment.rounds, self.gamma))
-        return float(level_out(offsets / self.decay, left, self.minimum, 1.0)[0])
+        offsets = continued(2 * np.log(np.where(lengths > 0, lengths, np.nan)), later)
+        return float(level_out(offsets / DECAY, left, self.minimum, 1.0)[0])
 
 
 def level_out(offsets: Reals, total: float, low: float, high: float) -> Reals:
@@ -79,19 +73,13 @@ def level_out(offsets: Reals, total: float, low: float, high: float) -> Reals:
     return found
 
 
-def importance(rounds: Reals, last: int, gamma: float) -> Reals:
-    """a_t = Π_{r>t}(1 − μη_r) for η_r = 2/(μ(r + γ)), a product in which all but the ends cancel."""
-    now, then = rounds + gamma, last + gamma
-    return now * (now - 1) / (then * (then - 1))
-
-
-def continued(past: Reals, later: Reals, caution: float) -> Reals:
+def continued(past: Reals, later: Reals) -> Reals:
     """A straight line through what is known of rounds 1, 2, …, continued; NaN is not known, and nothing known is 0."""
     known = np.isfinite(past)
     if not known.any():
         return np.zeros(len(later))
     rounds, values = np.flatnonzero(known) + 1.0, past[known]
     centre, mean = rounds.mean(), values.mean()
-    slope = (rounds - centre) @ (values - mean) / (((rounds - centre) ** 2).sum() + caution or math.inf)
+    slope = (rounds - centre) @ (values - mean) / (((rounds - centre) ** 2).sum() + CAUTION)
     line: Reals = mean + slope * (later - centre)
     return line

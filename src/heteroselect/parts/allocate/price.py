@@ -1,16 +1,15 @@
 """The least variance for what it costs (our own): a price on the seconds of the round, and one on the bytes.
 
 Minimises Σ_k V(θ_k) + λ·T + μ·Σ_k bytes(θ_k) under τ_k + θ_k·u_k ≤ T and θ_min ≤ θ_k ≤ 1, where V is the compressor's
-own variance, τ_k are the seconds of training and u_k those of a whole update. All of it is convex, so the optimum is
-exact: for a given T it is θ_k = min(θ*, what the link carries by then), θ* being the density at which another byte is
-not worth its price; what that costs is convex in T, and T is found by a search. Left out: the lengths of updates, which
-count as equal, and the seconds in which the model comes down.
+own variance, τ_k are the seconds of training and u_k those of a whole update. For a given T the optimum is
+θ_k = min(θ*, what the link carries by then), θ* being the density at which another byte is not worth its price; what
+that costs is convex in T. Left out: the lengths of updates, which count as equal, and the model's way down.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class Price:
     Use when a second and a megabyte have known prices. Beware: the right prices are not known; try several.
     """
 
-    kind: ClassVar[str] = "price"
+    kind = "price"
     traits = Traits(needs={"links"}, brings=UNBIASED, by_cohort=True)
 
     seconds: float = setting(100.0, "λ, price of a second of the round, where a client's squared length is 1", ge=0)

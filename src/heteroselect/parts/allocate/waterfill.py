@@ -8,10 +8,8 @@ NEGLIGIBLE = 1e-12  # of the highest score: a smaller one counts as none
 
 
 def waterfill(scores: Reals, total: float, caps: Reals, minimum: float) -> Reals:
-    """θ_k = clip(λ·S_k, θ_min, cap_k) with the λ for which they add up to `total`.
-
-    A total below Σθ_min gives the minima, one above Σcap the caps. Clients without a score get the minimum,
-    and share equally what the others cannot take.
+    """θ_k = clip(λ·S_k, θ_min, cap_k) with the λ for which they add up to `total`, as far as the bounds allow. Clients
+    without a score get the minimum, and share equally what the others cannot take.
 
     >>> waterfill(np.array([1.0, 1.0, 2.0]), 0.6, np.array([1.0, 1.0, 0.25]), 0.005).round(3).tolist()
     [0.175, 0.175, 0.25]

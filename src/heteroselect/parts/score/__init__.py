@@ -1,6 +1,5 @@
 """How informative is each client?"""
 
-from heteroselect.parts.score.informativeness import Informativeness
-from heteroselect.parts.score.scores import NoScore, Scores
-
-__all__ = ["Informativeness", "NoScore", "Scores"]
+from heteroselect.parts.score.informativeness import Informativeness as Informativeness
+from heteroselect.parts.score.scores import NoScore as NoScore
+from heteroselect.parts.score.scores import Scores as Scores

@@ -1,7 +1,7 @@
 """One score per client: how informative would its update be? (section III-B, eq. 1)"""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,49 +16,37 @@ from heteroselect.parts.score.scores import Scores
 from heteroselect.parts.select.draws import weighted
 from heteroselect.parts.select.geometry import SKETCH
 
+KEEP = 0.9  # what the consensus keeps each round
+
 
 @dataclass(frozen=True)
 class Informativeness:
     """Scores a client by S = min-max of V′ + λ_D·D + λ_F·F′ + λ_St·St′, in [0, 1].
 
-    `constant` and `fairness_start` are undefined in the text. The loss is read on a fixed subset of a client's data;
-    `augmented` reads it through the shuffled training data instead, which makes the score noisy (the authors' runs).
-
-    Whose loss? mode `all` asks everybody each round (the paper), and every one of them has to fetch the model for
-    it. `candidates` asks so many at random and selects among them. `stale` asks nobody: it takes the mean loss that a
-    client reported when it last trained, and for those without a report the highest of these, so that they are tried.
-
-    Kept from round to round, where D counts: the `consensus`, a running average of the aggregates.
+    `constant` and `fairness_start` are undefined in the text. The loss is read on a fixed subset of a client's data.
+    Mode `stale` asks nobody for it: it takes the mean loss that a client reported when it last trained, and for those
+    without a report the highest of these, so that they are tried.
 
     Use when selection, densities or weights are to follow how much a client can still teach. Beware: mode `all` sends
     the model to every client in every round, which the ledger charges.
     """
 
-    kind: ClassVar[str] = "informativeness"
+    kind = "informativeness"
 
-    loss_weight: float = setting(
-        1.0, "weight of V′, the normalised loss (eq. 1); 0 takes a part out of the score", ge=0
-    )
+    loss_weight: float = setting(1.0, "weight of V′, the loss (eq. 1); 0 takes a part out of the score", ge=0)
     diversity_weight: float = setting(0.3, "λ_D, weight of the update's distance from the consensus", ge=0)
     fairness_weight: float = setting(0.2, "λ_F, weight of having been selected seldom", ge=0)
     staleness_weight: float = setting(0.2, "λ_St, weight of having been selected long ago", ge=0)
-    staleness_gamma: float = setting(0.5, "γ_St of eq. 5; min-max cancels it", gt=0)
     constant: float = setting(0.5, "value of a min-max without spread (the authors': 1)", ge=0, le=1)
     fairness_start: float = setting(0.0, "F′ before anyone was selected (the authors': 1)", ge=-1, le=1)
     raw_staleness: bool = setting(False, "leave a constant St′ unscaled, as the authors' logs do")
     batches: int = setting(8, "mini-batches the loss is read on", ge=1)
-    augmented: bool = setting(
-        False, "read the loss through the shuffled, augmented training data, as the authors' runs did"
-    )
+    augmented: bool = setting(False, "read the loss through the shuffled, augmented training data (the authors' runs)")
     mode: Literal["all", "candidates", "stale"] = setting(
-        "all",
-        "whose loss counts: everybody's, asked each round (the paper); that of some at random; that last reported",
+        "all", "whose loss counts: everybody's, asked each round (the paper); some at random; that last reported"
     )
-    candidates: int = setting(
-        20, "how many are asked, and may be selected, in mode candidates", ge=1, tune=(10, 60, "log")
-    )
+    candidates: int = setting(20, "how many mode candidates asks, and selects among", ge=1, tune=(10, 60, "log"))
     candidates_by_size: bool = setting(False, "draw them by the examples they have instead of evenly")
-    consensus_keep: float = setting(0.9, "what the running average of the aggregates keeps each round", ge=0, lt=1)
     sketch: int = setting(0, SKETCH, ge=0)
 
     @property
@@ -91,30 +79,21 @@ class Informativeness:
             "diversity": diversity(len(population), compared),
             "fairness": fairness(population.counts, self.fairness_start),
             "staleness": staleness(
-                context.moment.round,
-                population.last_round,
-                self.staleness_gamma,
-                None if self.raw_staleness else self.constant,
+                context.moment.round, population.last_round, constant=None if self.raw_staleness else self.constant
             ),
         }
-        total = (
-            self.loss_weight * parts["loss"]
-            + self.diversity_weight * parts["diversity"]
-            + self.fairness_weight * parts["fairness"]
-            + self.staleness_weight * parts["staleness"]
-        )
-        counted = {name: part for name, part in parts.items() if getattr(self, f"{name}_weight")}
-        return Scores(ids, minmax(total, self.constant), counted)
+        weights = {name: getattr(self, f"{name}_weight") for name in parts}
+        total = sum(weights[name] * part for name, part in parts.items())
+        return Scores(ids, minmax(total, self.constant), {name: part for name, part in parts.items() if weights[name]})
 
     def learn(self, state: PartState, outcome: Outcome) -> PartState:
-        """Δ̄ ← keep·Δ̄ + (1 − keep)·aggregate; the first aggregate is taken as it is."""
+        """Δ̄ ← 0.9·Δ̄ + 0.1·aggregate; the first aggregate is taken as it is."""
         if not self.diversity_weight or outcome.aggregate is None:
             return state
         aggregate = outcome.aggregate.values if outcome.aggregate.is_dense else outcome.aggregate.dense()
         if "consensus" not in state:
             return {"consensus": aggregate.copy()}
-        keep = self.consensus_keep
-        return {"consensus": np.float32(keep) * state["consensus"] + np.float32(1 - keep) * aggregate}
+        return {"consensus": np.float32(KEEP) * state["consensus"] + np.float32(1 - KEEP) * aggregate}
 
     def _losses(self, population: Population) -> Reals:
         if not self.loss_weight:

@@ -1,7 +1,6 @@
 """What a scorer answers, and the plainest answer: no score, for methods that select without one."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -34,10 +33,10 @@ class NoScore:
     Use when no other part goes by a score. Beware: kinds that need a score refuse it.
     """
 
-    kind: ClassVar[str] = "none"
-    batches: ClassVar[int] = 8
+    kind = "none"
+    batches = 8
     """Mini-batches of a loss that a stressed world reads for itself."""
-    augmented: ClassVar[bool] = False
+    augmented = False
 
     def asks(self, context: SelectionContext) -> Counts:
         return context.ids[:0]

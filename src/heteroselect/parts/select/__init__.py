@@ -1,49 +1,26 @@
 """Who takes part?"""
 
-from heteroselect.core.cohort import Cohort, SelectionContext
-from heteroselect.parts.select.adasample import AdaSample
-from heteroselect.parts.select.balanced import Balanced
-from heteroselect.parts.select.clustered import Clustered
-from heteroselect.parts.select.delta import Delta
-from heteroselect.parts.select.divfl import DivFL
-from heteroselect.parts.select.fairfedcs import FairFedCS
-from heteroselect.parts.select.fedcg import FedCG
-from heteroselect.parts.select.fedcor import FedCor
-from heteroselect.parts.select.fedcs import FedCS
-from heteroselect.parts.select.fedlecc import FedLECC
-from heteroselect.parts.select.fedstas import FedSTaS
-from heteroselect.parts.select.longfed import LongFed
-from heteroselect.parts.select.oort import Oort
-from heteroselect.parts.select.optimal import OptimalSampling, SendAll
-from heteroselect.parts.select.power_of_choice import PowerOfChoice
-from heteroselect.parts.select.rbcs import RBCSF
-from heteroselect.parts.select.reinforced import Reinforced
-from heteroselect.parts.select.softmax import Softmax
-from heteroselect.parts.select.uniform import Everybody, Pool, Uniform
-
-__all__ = [
-    "RBCSF",
-    "AdaSample",
-    "Balanced",
-    "Clustered",
-    "Cohort",
-    "Delta",
-    "DivFL",
-    "Everybody",
-    "FairFedCS",
-    "FedCG",
-    "FedCS",
-    "FedCor",
-    "FedLECC",
-    "FedSTaS",
-    "LongFed",
-    "Oort",
-    "OptimalSampling",
-    "Pool",
-    "PowerOfChoice",
-    "Reinforced",
-    "SelectionContext",
-    "SendAll",
-    "Softmax",
-    "Uniform",
-]
+from heteroselect.core.cohort import Cohort as Cohort
+from heteroselect.core.cohort import SelectionContext as SelectionContext
+from heteroselect.parts.select.adasample import AdaSample as AdaSample
+from heteroselect.parts.select.balanced import Balanced as Balanced
+from heteroselect.parts.select.clustered import Clustered as Clustered
+from heteroselect.parts.select.delta import Delta as Delta
+from heteroselect.parts.select.divfl import DivFL as DivFL
+from heteroselect.parts.select.fairfedcs import FairFedCS as FairFedCS
+from heteroselect.parts.select.fedcg import FedCG as FedCG
+from heteroselect.parts.select.fedcor import FedCor as FedCor
+from heteroselect.parts.select.fedcs import FedCS as FedCS
+from heteroselect.parts.select.fedlecc import FedLECC as FedLECC
+from heteroselect.parts.select.fedstas import FedSTaS as FedSTaS
+from heteroselect.parts.select.longfed import LongFed as LongFed
+from heteroselect.parts.select.oort import Oort as Oort
+from heteroselect.parts.select.optimal import OptimalSampling as OptimalSampling
+from heteroselect.parts.select.optimal import SendAll as SendAll
+from heteroselect.parts.select.power_of_choice import PowerOfChoice as PowerOfChoice
+from heteroselect.parts.select.rbcs import RBCSF as RBCSF
+from heteroselect.parts.select.reinforced import Reinforced as Reinforced
+from heteroselect.parts.select.softmax import Softmax as Softmax
+from heteroselect.parts.select.uniform import Everybody as Everybody
+from heteroselect.parts.select.uniform import Pool as Pool
+from heteroselect.parts.select.uniform import Uniform as Uniform

@@ -6,7 +6,6 @@ seconds of a round, taken as Σ q_i·t_i, times the rounds it takes, ∝ α·Σ 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,38 +15,32 @@ from heteroselect.core.part import setting
 from heteroselect.core.traits import Traits
 from heteroselect.parts.select.draws import tally
 
+FLOOR = 1e-3  # a length below this part of the mean is lifted to it
+
 
 @dataclass(frozen=True)
 class AdaSample:
     """Draws by chances that balance speed of convergence against seconds per round.
 
-    G is the length of an update as last reported, t the time to compute and send a whole update. `ratio` is in
-    units of K·Σp²G², which is α's part under uniform sampling; the paper estimates it from two short runs.
+    G is the length of an update as last reported, and the mean of the others where there is no report; t is the time to
+    compute and send a whole update. The paper estimates `ratio` from two short runs.
 
     Use when links and devices differ, and the draw has to stay unbiased. Beware: it starts from guesses until every
     client has reported a length.
     """
 
-    kind: ClassVar[str] = "adasample"
+    kind = "adasample"
     traits = Traits(needs={"links"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
     ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))
-    cold: Literal["uniform", "average"] = setting(
-        "average", "until everybody has reported: draw uniformly, or count a client without a report as an average one"
-    )
-    floor: float = setting(1e-3, "a length below this part of the mean is lifted to it", gt=0, le=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         population, clients, size = context.population, len(context.ids), context.size
-        links = context.links
-        data = population.sizes / population.sizes.sum()
-        chances = np.full(clients, 1 / clients)
-        norms = population.reported("norm")
-        if np.isfinite(norms).all() or (self.cold == "average" and np.isfinite(norms).any()):
-            norms = lifted(norms, self.floor)
-            pulls = (data * norms) ** 2
+        data, times = population.sizes / population.sizes.sum(), context.links.computing + context.links.sending
+        chances, norms = np.full(clients, 1 / clients), population.reported("norm")
+        if np.isfinite(norms).any():
+            pulls = (data * lifted(norms)) ** 2
             if pulls.sum() > 0:
-                times = links.computing + links.sending
                 chances = best(pulls, times, self.ratio * clients * pulls.sum())
         draws = context.random.choice(clients, size, p=chances)
         drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)
@@ -55,11 +48,8 @@ class AdaSample:
 
 
 def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:
-    """The q that minimises (Σ q·t)(Σ a/q + β), for a = p²G² > 0 and t > 0.
-
-    Where the derivative vanishes, q_i ∝ √(a_i/(t_i − c)) with c = β·Σqt/(Σa/q + β): one number to search for, between
-    0 and the shortest time. Without β it is 0, and q ∝ pG/√t.
-    """
+    """The q that minimises (Σ q·t)(Σ a/q + β), for a = p²G² > 0 and t > 0: where the derivative vanishes,
+    q_i ∝ √(a_i/(t_i − c)) with c = β·Σqt/(Σa/q + β), one number between 0 and the shortest time."""
 
     def at(c: float) -> Reals:
         shape = np.sqrt(pulls / (times - c))
@@ -78,7 +68,7 @@ def best(pulls: Reals, times: Reals, beta: float = 0.0) -> Reals:
     return at(highest if gap(highest) >= 0 else float(brentq(gap, 0.0, highest, xtol=1e-15 * highest, rtol=1e-14)))
 
 
-def lifted(norms: Reals, floor: float) -> Reals:
-    """Lengths, the mean for unknown ones and none below `floor` times it: who reported 0 once may be drawn again."""
+def lifted(norms: Reals) -> Reals:
+    """Lengths, the mean for unknown ones and none below `FLOOR` times it: who reported 0 once may be drawn again."""
     mean = float(np.nanmean(norms))
-    return np.maximum(np.where(np.isfinite(norms), norms, mean), floor * mean)
+    return np.maximum(np.where(np.isfinite(norms), norms, mean), FLOOR * mean)

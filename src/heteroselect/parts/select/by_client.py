@@ -10,7 +10,7 @@ from heteroselect.core.state import PartState
 
 def recalled(state: PartState, ids: Counts, **unknown: Any) -> tuple[Counts, dict[str, Reals]]:
     """All clients met so far and those of `ids`, rising; and the arrays of these names, whose last axis is of these
-    clients. Who was not met before has the value that is given (a list: one per row).
+    clients. New clients have the value that is given (a list: one per row).
 
     >>> state = {"clients": np.array([1, 4]), "queue": np.array([0.5, 2.0])}
     >>> clients, kept = recalled(state, np.array([3, 4]), queue=0.0)

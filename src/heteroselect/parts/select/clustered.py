@@ -8,7 +8,7 @@ Masses are whole numbers, m·n_i in bins of Σn, so that nothing is lost to roun
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -22,15 +22,14 @@ from heteroselect.parts.select.geometry import SKETCH, angles, gram
 
 @dataclass(frozen=True)
 class Clustered:
-    """Draws one client from each of m groups of clients.
-
-    A client without an upload counts as a zero vector; before there is any upload, distributions are by size.
+    """Draws one client from each of m groups. A client without an upload counts as a zero vector; before there is any
+    upload, distributions are by size.
 
     Use when data differ in groups, and the draw has to stay unbiased. Beware: by similarity it remembers uploads and
     compares all pairs of clients.
     """
 
-    kind: ClassVar[str] = "clustered-sampling"
+    kind = "clustered-sampling"
 
     by: Literal["size", "similarity"] = setting(
         "similarity", "distributions by size (algorithm 1) or by similarity of the last uploads (algorithm 2)"
@@ -60,7 +59,7 @@ def by_size(sizes: Counts, bins: int) -> Reals:
     [[1.0, 0.0, 0.0], [0.0, 0.6, 0.4]]
     """
     order = np.argsort(-sizes, kind="stable")
-    return _chances(_poured(bins * sizes, order, np.full(bins, sizes.sum())))
+    return _poured(bins * sizes, order, np.full(bins, sizes.sum())) / float(sizes.sum())
 
 
 def by_similarity(sizes: Counts, bins: int, distances: Reals, rng: np.random.Generator) -> Reals:
@@ -81,7 +80,7 @@ def by_similarity(sizes: Counts, bins: int, distances: Reals, rng: np.random.Gen
         row[group] = mass[group]
     others = [k for group in groups[left:] for k in group]
     found += _poured(mass, rng.permutation(np.array(others, np.int64)), capacity - found.sum(1))
-    return _chances(np.concatenate([first, found]))
+    return np.concatenate([first, found]) / capacity
 
 
 def cut(mass: Counts, capacity: int, distances: Reals) -> list[list[int]]:
@@ -110,8 +109,3 @@ def _poured(mass: Counts, order: Counts, rooms: Counts) -> Counts:
     poured = np.zeros((len(rooms), len(mass)), np.int64)
     poured[:, order] = np.maximum(tops - bottoms, 0)
     return poured
-
-
-def _chances(masses: Counts) -> Reals:
-    chances: Reals = masses / masses.sum(1, keepdims=True)
-    return chances

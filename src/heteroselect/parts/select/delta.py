@@ -1,14 +1,12 @@
 """DELTA (Wang et al., "DELTA: Diverse client sampling for fasting federated learning", NeurIPS 2023).
 
 Client i is drawn, with replacement, with p_i ∝ w_i·√(α₁‖∇F_i − ∇f‖² + α₂σ_i²), w_i its part of all data (as in the
-authors' code): those who differ and those who are noisy are drawn more often, with a lower weight each time. Practical
-version: gradients are the last uploads, ∇f the mean of the last participants', and after a round only the participants'
-probabilities move. σ_i² is that of the gradients of a client's batches along its local steps, where `variance` asks
-for it (a number per client and round, which the ledger charges); else it counts as nought.
+authors' code). Practical version: gradients are the last uploads, ∇f the mean of the last participants', and after a
+round only the participants' probabilities move. σ_i² is that of the gradients of a client's batches along its local
+steps, where `variance` asks for it (a number per client and round, which the ledger charges); else it counts as nought.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -28,30 +26,22 @@ from heteroselect.parts.select.geometry import SKETCH
 class Delta:
     """Draws those more often who differ or are noisy, with a lower weight each time.
 
-    α₁ and α₂ matter by their ratio only, α₂/α₁ ≈ 1/(4H) in the paper; the defaults are for H = 50 local steps.
-
-    σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖². Who reports none
-    counts as without noise. Kept from round to round: the probabilities of all `clients` so far.
+    α₁ and α₂ matter by their ratio only, so α₁ is 1 here; α₂/α₁ ≈ 1/(4H) in the paper, and the default is for H = 50.
+    σ² is what clients report as `variance`, in the units of an update: (Σ‖g‖²/H − ‖ḡ‖²)·‖Δ‖²/‖ḡ‖².
 
     Use when clients differ much, and an unbiased draw is to have little variance. Beware: a client that is seldom drawn
     counts for much when it is.
     """
 
-    kind: ClassVar[str] = "delta"
+    kind = "delta"
 
-    diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
     noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
     floor: float = setting(
-        1e-4,
-        "no probability falls below floor/K, and no client counts for more than K/floor",
-        ge=0,
-        le=1,
-        tune=(1e-4, 1, "log"),
-    )
+        1e-4, "no probability falls below floor/K, and no client counts for more than K/floor",
+        ge=0, le=1, tune=(1e-4, 1, "log"),
+    )  # fmt: skip
     sketch: int = setting(0, SKETCH, ge=0)
-    variance: bool = setting(
-        False, "clients report σ², the variance of their mini-batch gradients, which else counts as 0"
-    )
+    variance: bool = setting(False, "clients report σ², the variance of their batches' gradients, which else counts 0")
 
     @property
     def traits(self) -> Traits:
@@ -66,7 +56,7 @@ class Delta:
         last = participants(population)
         if len(last):
             variance = np.nan_to_num(population.reported("variance")[last])
-            spread = np.sqrt(self.diversity * apart([population.uploads[int(k)] for k in last]) + self.noise * variance)
+            spread = np.sqrt(apart([population.uploads[int(k)] for k in last]) + self.noise * variance)
             chances = floored(moved(chances, last, data[last] * spread), self.floor / clients)
         draws = context.random.choice(clients, size, p=chances)
         drawn = tally(draws, data / (size * chances), 1 - (1 - chances) ** size)

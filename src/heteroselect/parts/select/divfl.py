@@ -5,7 +5,6 @@ Clients without an upload come first, in the place of the paper's round in which
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.traits import Traits
 from heteroselect.parts.select.facility import lazy, represented
-from heteroselect.parts.select.geometry import SKETCH, UNSEEN, distances, gram
+from heteroselect.parts.select.geometry import SKETCH, distances, gram
 
 
 @dataclass(frozen=True)
@@ -26,14 +25,13 @@ class DivFL:
     last upload of every client.
     """
 
-    kind: ClassVar[str] = "divfl"
+    kind = "divfl"
     traits = Traits(needs={"uploads"}, shares=True)
 
-    unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        fresh = newcomers(context, self.unseen)
+        fresh = newcomers(context)
         if fresh is not None:
             return fresh
         table = distances(gram(context.population))
@@ -41,15 +39,15 @@ class DivFL:
         return context.cohort(places, share=represented(table, places) / len(table))
 
 
-def newcomers(context: SelectionContext, unseen: Literal["mean", "first"]) -> Cohort | None:
-    """Whom to take while there is nothing to compare: uniformly, before there is any upload; clients without one
-    first, where the rule asks for it. They are equals and share equally."""
+def newcomers(context: SelectionContext) -> Cohort | None:
+    """Whom to take while there are clients without an upload: these first, and before there is any upload uniformly.
+    They are equals and share equally."""
     clients, size = len(context.population), context.size
     unknown = np.array([k for k in range(clients) if k not in context.population.uploads], np.int64)
     if len(unknown) == clients:
         places = context.random.choice(clients, size, replace=False)
         return context.cohort(places, np.full(size, size / clients), share=np.full(size, 1 / size))
-    if unseen == "mean" or len(unknown) == 0:
+    if len(unknown) == 0:
         return None
     known = np.setdiff1d(np.arange(clients), unknown)
     places = np.concatenate([context.random.permutation(unknown), context.random.permutation(known)])[:size]

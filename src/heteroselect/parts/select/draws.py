@@ -17,12 +17,9 @@ class Draw:
 
 
 def gumbel_top(logits: Reals, size: int, rng: np.random.Generator) -> Draw:
-    """`size` distinct places, successively with probability ∝ exp(logit).
-
-    Perturbing each log-probability with Gumbel noise and taking the largest has the law of drawing one after the
-    other (Kool, van Hoof, Welling, ICML 2019), in one vectorised pass. With t* the largest perturbed value left out,
-    q = 1 − exp(−exp(φ − t*)) are the inclusion weights; where nobody is left out they are 1.
-    """
+    """`size` distinct places, successively with probability ∝ exp(logit): the largest of log-probabilities with Gumbel
+    noise (Kool, van Hoof, Welling, ICML 2019). With t* the largest perturbed value left out, q = 1 − exp(−exp(φ − t*))
+    are the inclusion weights; where nobody is left out they are 1."""
     if not 1 <= size <= len(logits):
         raise ValueError(f"{size} clients cannot be drawn from {len(logits)}")
     if not np.isfinite(logits).all():
@@ -38,10 +35,8 @@ def gumbel_top(logits: Reals, size: int, rng: np.random.Generator) -> Draw:
 
 
 def weighted(weights: Reals, size: int, rng: np.random.Generator) -> Draw:
-    """`size` distinct places, one after the other with probability ∝ weight.
-
-    Where too few have any weight, they all are in, and the others are drawn uniformly.
-    """
+    """`size` distinct places, one after the other with probability ∝ weight. Where too few have any weight, they all
+    are in, and the others are drawn uniformly."""
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError("a client's weight is negative or not finite")
     heavy, light = np.flatnonzero(weights > 0), np.flatnonzero(weights <= 0)
@@ -54,9 +49,8 @@ def weighted(weights: Reals, size: int, rng: np.random.Generator) -> Draw:
 
 
 def tally(draws: Counts, each: Reals, inclusion: Reals) -> Draw:
-    """Draws with replacement as distinct places, each standing for as much as all of its draws.
-
-    `each` is what a single draw of a place stands for, `inclusion` how likely it is drawn at all.
+    """Draws with replacement as distinct places, each standing for as much as all of its draws; `each` is what a single
+    draw of a place stands for.
 
     >>> tally(np.array([2, 0, 2]), np.full(3, 0.25), np.ones(3)).share.tolist()
     [0.25, 0.5]

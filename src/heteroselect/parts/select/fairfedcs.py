@@ -7,7 +7,6 @@ is good where the client's update points the same way as the sum of the other ne
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +22,14 @@ from heteroselect.parts.select.geometry import SKETCH, inner
 
 @dataclass(frozen=True)
 class FairFedCS:
-    """Takes clients by reputation and by how long they have waited. Reputation is (good + 1)/(good + bad + 2), a half
-    at first. Ties are broken at random.
-
-    Kept per client: the `queue`, its `good` and `bad` contributions, and the round up to which it was `judged`.
+    """Takes clients by reputation and by how long they have waited. Reputation is (good + 1)/(good + bad + 2) of the
+    contributions so far. Ties are broken at random.
 
     Use when some clients may contribute badly, and all are to take part. Beware: reputation goes by agreement with the
     others, so rare data look bad.
     """
 
-    kind: ClassVar[str] = "fairfedcs"
+    kind = "fairfedcs"
     traits = Traits(needs={"uploads"})
 
     reputation: float = setting(

@@ -3,7 +3,7 @@ near ties to the faster. Its steps A and B (`shortest`) take turns until the cli
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from heteroselect.core.traits import Traits
 from heteroselect.parts.allocate.fedcg import shortest
 from heteroselect.parts.select.divfl import newcomers
 from heteroselect.parts.select.facility import cost, greedy, represented
-from heteroselect.parts.select.geometry import SKETCH, UNSEEN, distances, gram
+from heteroselect.parts.select.geometry import SKETCH, distances, gram
+
+MINIMUM = 0.005  # density that nobody is planned below
+SLACK = 0.01  # how much worse than the best counts as good
+ITERATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,10 @@ class FedCG:
     paper's abstract.
     """
 
-    kind: ClassVar[str] = "fedcg"
+    kind = "fedcg"
     traits = Traits(needs={"links", "uploads"}, brings={"allocate": {"kind": "fedcg"}}, shares=True)
 
     average: float = setting(0.2, "mean density that is planned for", gt=0, le=1)
-    minimum: float = setting(0.005, "density that nobody is planned below", gt=0, le=1)
-    unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
@@ -42,58 +44,29 @@ class FedCG:
         return f"must have the average of the allocation, which is {allocate.average:g}"
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        links = context.links
-        fresh = newcomers(context, self.unseen)
+        links, fresh = context.links, newcomers(context)
         if fresh is not None:
             return fresh
-        table = gram(context.population)
-        plan = alternate(
-            distances(table),
-            links.computing,
-            links.sending,
-            context.size,
-            average=self.average,
-            minimum=self.minimum,
-        )
-        return context.cohort(plan.places, share=plan.represented / len(context.ids))
+        table = distances(gram(context.population))
+        places = alternate(table, links.computing, links.sending, context.size, self.average)
+        return context.cohort(places, share=represented(table, places) / len(table))
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Who, how many clients each stands for, how much each sends, and how long that takes."""
-
-    places: Counts
-    represented: Counts
-    densities: Reals
-    seconds: float
-
-
-def alternate(
-    distances: Reals,
-    computing: Reals,
-    sending: Reals,
-    size: int,
-    *,
-    average: float = 0.2,
-    minimum: float = 0.005,
-    iterations: int = 10,
-    slack: float = 0.01,
-) -> Plan:
-    """Steps A and B in turn until the clients repeat; of all plans within `slack` of the most representative, the
-    shortest round."""
-    densities, plans = np.full(len(distances), average), []
-    seen: set[tuple[int, ...]] = set()
-    for _ in range(iterations):
-        places = greedy(distances, size, computing + densities * sending, slack)
+def alternate(distances: Reals, computing: Reals, sending: Reals, size: int, average: float = 0.2) -> Counts:
+    """Steps A and B in turn until the clients repeat; of all plans within `SLACK` of the most representative, the
+    clients of the shortest round."""
+    densities, seen = np.full(len(distances), average), set[tuple[int, ...]]()
+    plans = []
+    for _ in range(ITERATIONS):
+        places = greedy(distances, size, computing + densities * sending, SLACK)
         if tuple(sorted(places.tolist())) in seen:
             break
         seen.add(tuple(sorted(places.tolist())))
-        counts = represented(distances, places)
         weights = np.full(len(places), 1 / len(places))
-        seconds, found = shortest(computing[places], sending[places], weights, 1 - average, minimum)
-        plans.append((cost(distances, places), Plan(places, counts, found, seconds)))
+        seconds, found = shortest(computing[places], sending[places], weights, 1 - average, MINIMUM)
+        plans.append((cost(distances, places), seconds, places))
         # those not taken would send what they are thought to send on average
         densities = np.full(len(distances), average)
         densities[places] = found
-    enough = (1 + slack) * min(apart for apart, _ in plans)
-    return min((plan for apart, plan in plans if apart <= enough), key=lambda plan: plan.seconds)
+    enough = (1 + SLACK) * min(apart for apart, _, _ in plans)
+    return min((plan for plan in plans if plan[0] <= enough), key=lambda plan: plan[1])[2]

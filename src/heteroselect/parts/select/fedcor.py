@@ -8,7 +8,6 @@ after which everybody is asked for its loss.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,21 +19,24 @@ from heteroselect.core.traits import Traits
 from heteroselect.parts.select.by_client import recalled
 
 FLOOR = 1e-8  # of a variance that is divided by
+DIMENSIONS = 15  # of the space in which clients have their places
+NOISE = 0.01  # deviation of a loss change that nobody shares
+SAMPLES = 10  # random rounds that are remembered
+AGE = 0.8  # γ: what a sample's weight is multiplied by per round of its age
+STEPS_FIRST, STEPS = 1000, 100  # of the first fit, and of each later one
+RATE = 0.01  # learning rate of the fit (Adam)
 
 
 @dataclass(frozen=True)
 class FedCor:
-    """Takes clients whose losses say most about the losses of all. Σ = XXᵀ + noise²·I, X being a place of every client
+    """Takes clients whose losses say most about the losses of all. Σ = XXᵀ + 0.01²·I, X being a place of every client
     in a space of few dimensions, fitted by the likelihood of the loss changes around their mean.
-
-    Kept from round to round: the `losses` asked for last and in which round (`asked`); the loss `changes` of the last
-    random rounds and their `rounds`; the `places`; and the `discounts` of those taken since the last fit.
 
     Use when losses of clients rise and fall together, and asking for them is cheap. Beware: the rounds that fit the
     model ask every client for a loss.
     """
 
-    kind: ClassVar[str] = "fedcor"
+    kind = "fedcor"
     traits = Traits(needs={"losses"}, brings={"weigh": {"kind": "uniform"}})
 
     warmup: int = setting(25, "first rounds, with random cohorts; everybody's loss is asked for in each", ge=1)
@@ -42,13 +44,6 @@ class FedCor:
     discount: float = setting(
         0.9, "β: what a client's worth is multiplied by each time it is taken", gt=0, le=1, tune=(0.5, 1, "linear")
     )
-    dimensions: int = setting(15, "of the space in which clients have their places", ge=1)
-    noise: float = setting(0.01, "deviation of a loss change that nobody shares", gt=0)
-    samples: int = setting(10, "random rounds that are remembered", ge=1)
-    age: float = setting(0.8, "γ: what a sample's weight is multiplied by per round of its age", gt=0, le=1)
-    first_epochs: int = setting(1000, "steps of the first fit", ge=1)
-    epochs: int = setting(100, "steps of each later fit", ge=1)
-    rate: float = setting(0.01, "learning rate of the fit (Adam)", gt=0)
 
     def random(self, round: int) -> bool:
         """Whether the cohort of this round is random."""
@@ -70,7 +65,7 @@ class FedCor:
         mine = np.searchsorted(state["clients"], context.ids)
         x = state["places"][:, mine]
         data = context.population.sizes / context.population.sizes.sum()
-        covariance = x.T @ x + self.noise**2 * np.eye(clients)
+        covariance = x.T @ x + NOISE**2 * np.eye(clients)
         places = most_telling(covariance, data, state["discounts"][mine], context.size)
         discounts = state["discounts"].copy()
         discounts[mine[places]] *= self.discount
@@ -89,21 +84,21 @@ class FedCor:
         change = losses - kept["losses"]
         if int(state.get("asked", -1)) == round - 1 and np.isfinite(change).any():
             change[np.isnan(change)] = np.nanmean(change)
-            kept["changes"] = np.vstack([kept["changes"], change])[-self.samples :]
-            rounds = np.append(rounds, round - 1.0)[-self.samples :]
+            kept["changes"] = np.vstack([kept["changes"], change])[-SAMPLES:]
+            rounds = np.append(rounds, round - 1.0)[-SAMPLES:]
         asked = np.array(round if np.isfinite(losses).any() else -1)
         return {**kept, "losses": losses, "asked": asked, "rounds": rounds, "clients": clients}
 
     def updated(self, state: PartState, context: SelectionContext) -> PartState:
         """The state with places fitted to the changes so far, and all discounts gone."""
         clients, changes = len(state["clients"]), state["changes"]
-        weights = self.age ** (state["rounds"].max() - state["rounds"])
+        weights = AGE ** (state["rounds"].max() - state["rounds"])
         # of a client that came later the older changes are not known: it counts as an average one
         changes = np.where(np.isnan(changes), np.nanmean(changes, axis=1, keepdims=True), changes)
         changes = changes - weights @ changes / weights.sum()
-        fresh = context.random.standard_normal((self.dimensions, clients)) / np.sqrt(self.dimensions)
-        places, epochs = (state["places"], self.epochs) if "places" in state else (fresh, self.first_epochs)
-        places = fitted(places, changes, weights, self.noise, self.rate, epochs)
+        fresh = context.random.standard_normal((DIMENSIONS, clients)) / np.sqrt(DIMENSIONS)
+        places, steps = (state["places"], STEPS) if "places" in state else (fresh, STEPS_FIRST)
+        places = fitted(places, changes, weights, steps)
         return {**state, "places": places, "discounts": np.ones(clients)}
 
 
@@ -125,23 +120,23 @@ def most_telling(covariance: Reals, data: Reals, discounts: Reals, size: int) ->
     return np.array(chosen, np.int64)
 
 
-def fitted(places: Reals, changes: Reals, weights: Reals, noise: float, rate: float, epochs: int) -> Reals:
+def fitted(places: Reals, changes: Reals, weights: Reals, steps: int) -> Reals:
     """Places (a column per client) under which the changes (a row per sample) are more likely, after so many steps of
     Adam (Kingma, Ba, ICLR 2015)."""
     x, first, second = places, np.zeros_like(places), np.zeros_like(places)
-    for step in range(1, epochs + 1):
-        slope = unlikeliness_slope(x, changes, weights, noise)
+    for step in range(1, steps + 1):
+        slope = unlikeliness_slope(x, changes, weights)
         first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
-        x = x - rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        x = x - RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
     return x
 
 
-def unlikeliness_slope(x: Reals, changes: Reals, weights: Reals, noise: float) -> Reals:
+def unlikeliness_slope(x: Reals, changes: Reals, weights: Reals) -> Reals:
     """The derivative by X of ½·Σ_s w_s·(y_sᵀΣ⁻¹y_s + ln det Σ), which is (Σw·Σ⁻¹ − Σ_s w_s·a_s·a_sᵀ)X with a = Σ⁻¹y.
 
     Σ has as many dimensions as there are clients; only a small matrix is inverted (Woodbury): Σ⁻¹X = X(XᵀX + noise²)⁻¹.
     """
-    small = np.linalg.inv(x @ x.T + noise**2 * np.eye(len(x)))
-    a = (changes - changes @ x.T @ small @ x) / noise**2
+    small = np.linalg.inv(x @ x.T + NOISE**2 * np.eye(len(x)))
+    a = (changes - changes @ x.T @ small @ x) / NOISE**2
     slope: Reals = weights.sum() * (small @ x) - (x @ a.T * weights) @ a
     return slope

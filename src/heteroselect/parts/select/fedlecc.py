@@ -7,7 +7,6 @@ Hellinger distances below `reach`, and a client whose labels are not known yet i
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,30 +15,24 @@ from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.part import setting
 from heteroselect.core.population import Population
 from heteroselect.core.traits import Traits
+from heteroselect.parts.select.power_of_choice import LOSS_ALONE
 
 LABEL = "label"  # how the reports of label shares are named: label0, label1, …
 
 
 @dataclass(frozen=True)
 class FedLECC:
-    """Takes clients of high loss from every cluster of label shares. A score by losses alone ranks as the losses do.
-    Clients say with each upload which share of their examples has which label, which is a cost to their privacy.
+    """Takes clients of high loss from every cluster of label shares. Clients say with each upload which share of their
+    examples has which label.
 
     Use when labels are skewed between clients. Beware: clients reveal their label shares, and the rule is reconstructed
     from an abstract.
     """
 
-    kind: ClassVar[str] = "fedlecc"
+    kind = "fedlecc"
     traits = Traits(
         needs={"scores", "labels"},
-        brings={
-            "score": {
-                "kind": "informativeness",
-                "diversity_weight": 0.0,
-                "fairness_weight": 0.0,
-                "staleness_weight": 0.0,
-            }
-        },
+        brings={"score": LOSS_ALONE},
     )
 
     clusters: int = setting(0, "J, clusters that clients are taken from; 0: as many as clients are selected", ge=0)

@@ -2,11 +2,11 @@
 federated learning", 2024): clients fall into strata by their updates, strata that are large and diverse send more
 clients (Neyman), and within a stratum clients with long updates are drawn rather than others.
 
-The server goes by the last uploads, so that nobody has to send anything for it.
+The server goes by the last uploads, so that nobody has to send anything for it. A stratum's diversity is the deviation,
+as Neyman's rule has it; the authors' code takes its square.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from heteroselect.core.part import setting
 from heteroselect.core.traits import Traits
 from heteroselect.parts.select.divfl import newcomers
 from heteroselect.parts.select.draws import weighted
-from heteroselect.parts.select.geometry import SKETCH, UNSEEN, gram
+from heteroselect.parts.select.geometry import SKETCH, gram
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,21 @@ class FedSTaS:
     of.
     """
 
-    kind: ClassVar[str] = "fedstas"
+    kind = "fedstas"
     traits = Traits(needs={"uploads"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
     strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1, tune=(2, 10, "log"))
-    spread: Literal["deviation", "variance"] = setting(
-        "deviation", "a stratum's diversity: the deviation, as Neyman's rule has it, or its square (the authors' code)"
-    )
-    unseen: Literal["mean", "first"] = setting("first", UNSEEN)
     sketch: int = setting(0, SKETCH, ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        fresh = newcomers(context, self.unseen)
+        fresh = newcomers(context)
         if fresh is not None:
             return fresh
         table = gram(context.population)
-        strata, spreads = stratified(table, min(self.strata, context.size), context.random)
-        counts = np.bincount(strata, minlength=len(spreads))
-        spreads = np.sqrt(spreads) if self.spread == "deviation" else spreads
+        strata, squares = stratified(table, min(self.strata, context.size), context.random)
+        counts = np.bincount(strata, minlength=len(squares))
         drawn, shares = [], []
-        for stratum, taken in enumerate(neyman(counts, spreads, context.size)):
+        for stratum, taken in enumerate(neyman(counts, np.sqrt(squares), context.size)):
             members = np.flatnonzero(strata == stratum)
             if taken:
                 lengths = np.sqrt(np.maximum(np.diag(table)[members], 0.0))

@@ -13,7 +13,6 @@ from heteroselect.core.update import Update
 
 CELLS = 2**19  # of the block of uploads that is multiplied at a time: 4 MB, much larger ones are many times slower
 SKETCH = "cells of the sketch that uploads are remembered by; 0 remembers them whole"  # of each part that compares them
-UNSEEN = "a client without an upload stands at the mean of all uploads (mean), or is taken before all others (first)"
 NEGLIGIBLE = 1e-12  # of two squared lengths: nearer than this is the same place
 
 

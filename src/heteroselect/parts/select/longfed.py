@@ -7,7 +7,6 @@ is taken than j, less ε·d_ij, and the cohort maximises V·(what facility locat
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,17 +22,14 @@ from heteroselect.parts.select.geometry import SKETCH, distances, gram
 @dataclass(frozen=True)
 class LongFed:
     """Takes cohorts that stand for all, and lets similar clients take part as often as each other. Distances are those
-    of the last uploads, the largest being 1; whoever has none stands at their mean, and is thus like all others
-    without one. Ties are broken at random.
-
-    Kept from round to round: the `queues` of all pairs of `clients` so far. While one of a pair is away, its queue
-    stays as it is.
+    of the last uploads, the largest being 1; whoever has none stands at their mean. Ties are broken at random.
+    While one of a pair is away, its queue stays as it is.
 
     Use when participation is to be even over a long run. Beware: it keeps a number per pair of clients, and is
     reconstructed from an abstract.
     """
 
-    kind: ClassVar[str] = "longfed"
+    kind = "longfed"
     traits = Traits(needs={"uploads"})
 
     representation: float = setting(

@@ -11,7 +11,6 @@ falls, as losses always do) and shrinks when it changes sharply; and nobody is l
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -24,41 +23,29 @@ from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.parts.select.draws import weighted
 
+EXPLORE, EXPLORE_DECAY, EXPLORE_LEAST = 0.9, 0.98, 0.2  # share of newcomers: at first, left after a round, at least
+BONUS = 0.1  # weight of the bonus for a utility from long ago
+CLIP = 95.0  # percentile that utilities are cut at, so that no outlier takes all
+CUT = 0.95  # c: clients worth more than c times the last one taken have a chance too
+WINDOW = 20  # rounds whose worth the pacer adds up
+FLAT = 0.1  # T grows by Δ where two windows differ by at most this part of the first
+SHARP = 5.0  # T shrinks by Δ where they differ by this many times the first
+
 
 @dataclass(frozen=True)
 class Oort:
     """Prefers clients with a high loss that are fast enough.
 
-    Kept from round to round: the preferred `duration` T, the pacer's `step` Δ, and the statistical `utility` of
-    the cohorts of two windows.
-
     Use when time to a target counts, and devices differ much in speed. Beware: clients that report a false high loss
     are preferred, and slow clients are heard seldom.
     """
 
-    kind: ClassVar[str] = "oort"
+    kind = "oort"
     traits = Traits(needs={"reports", "examples", "links"}, brings={"weigh": {"kind": "uniform"}})
 
-    explore: float = setting(0.9, "share of a cohort that is new, in the first round", ge=0, le=1)
-    explore_decay: float = setting(0.98, "what is left of that share after each round", ge=0, le=1)
-    explore_minimum: float = setting(0.2, "what that share never falls below", ge=0, le=1)
     penalty: float = setting(2.0, "α: how much the slow are penalised, (T/t)^α", ge=0, tune=(0, 5, "linear"))
-    bonus: float = setting(0.1, "weight of the bonus for a utility from long ago", ge=0)
-    clip: float = setting(95.0, "percentile that utilities are cut at, so that no outlier takes all", ge=0, le=100)
-    cut: float = setting(0.95, "c: clients worth more than c times the last one taken have a chance too", ge=0, le=1)
-    window: int = setting(20, "rounds whose worth the pacer adds up", ge=1)
-    pace: float = setting(
-        0.0, "Δ in seconds, where T starts too; 0 takes the tenth percentile of the first durations", ge=0
-    )
-    flat: float = setting(0.1, "T grows by Δ where two windows differ by at most this part of the first", ge=0)
-    sharp: float = setting(5.0, "T shrinks by Δ where they differ by this many times the first", ge=0)
-    tired: int = setting(
-        0, "clients picked more often are left out, as long as there are others (the paper: 10); 0 leaves nobody out",
-        ge=0,
-    )  # fmt: skip
-    overcommit: float = setting(
-        1.0, "so many times the places are asked, and the first to answer count (the paper: 1.3)", ge=1
-    )
+    tired: int = setting(0, "clients picked more often rest while there are others (the paper: 10); 0: nobody", ge=0)
+    overcommit: float = setting(1.0, "times the places are asked, and the first to answer count (the paper: 1.3)", ge=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         population = context.population
@@ -83,17 +70,17 @@ class Oort:
 
     def epsilon(self, moment: Moment) -> float:
         """The share of newcomers in this round."""
-        return max(self.explore * self.explore_decay ** (moment.round - 1), self.explore_minimum)
+        return max(EXPLORE * EXPLORE_DECAY ** (moment.round - 1), EXPLORE_LEAST)
 
     def worth(self, utility: Reals, population: Population, moment: Moment, state: PartState) -> Reals:
         """Util = ((min(U, clip) − 0.999·min U)/range + √(0.1·ln R/L))·(T/t)^α where t > T; NaN of those never tried."""
         if np.isnan(utility).all():
             return utility
         # a client long not selected may have changed: L is the round that its utility is from
-        age = np.sqrt(self.bonus * np.log(moment.round) / np.maximum(population.answered, 1))
+        age = np.sqrt(BONUS * np.log(moment.round) / np.maximum(population.answered, 1))
         took = population.reported("seconds")
         late = np.maximum(1.0, np.nan_to_num(took / float(state["duration"]), nan=1.0)) if "duration" in state else 1.0
-        worth: Reals = (normalised(utility, self.clip) + age) / late**self.penalty
+        worth: Reals = (normalised(utility, CLIP) + age) / late**self.penalty
         return worth
 
     def exploited(
@@ -107,27 +94,27 @@ class Oort:
             more = spare[np.argsort(-worth[spare], kind="stable")][: size - len(rested)]
             return np.concatenate([rested, more])
         last = np.sort(worth[rested])[-size]
-        pool: Counts = rested[worth[rested] >= self.cut * last]
+        pool: Counts = rested[worth[rested] >= CUT * last]
         return pool[weighted(worth[pool], size, rng).places]
 
     def paced(self, state: PartState, utility: Reals, population: Population, moment: Moment) -> PartState:
         """Once per window: T ← T + Δ where the last one was worth as much as the one before it, and T ← T − Δ, but not
-        below Δ, where they have hardly anything in common."""
+        below Δ, where they have hardly anything in common. T and Δ start at the tenth percentile of the first times."""
         took = population.reported("seconds")
         if not np.isfinite(took).any():
             return state
         if "duration" not in state:
-            step = np.array(self.pace or np.nanpercentile(took, 10))
+            step = np.array(np.nanpercentile(took, 10))
             state = {"duration": step, "step": step, "utility": np.zeros(0)}
         last = population.answered == moment.round - 1
-        past = np.append(state["utility"], np.nansum(utility[last]))[-2 * self.window :]
+        past = np.append(state["utility"], np.nansum(utility[last]))[-2 * WINDOW :]
         duration, step = state["duration"], state["step"]
-        if len(past) == 2 * self.window and (moment.round - 1) % self.window == 0:
-            before, lately = past[: self.window].sum(), past[self.window :].sum()
+        if len(past) == 2 * WINDOW and (moment.round - 1) % WINDOW == 0:
+            before, lately = past[:WINDOW].sum(), past[WINDOW:].sum()
             change = abs(lately - before)
-            if change <= self.flat * before:
+            if change <= FLAT * before:
                 duration = duration + step
-            elif change >= self.sharp * before:
+            elif change >= SHARP * before:
                 duration = np.maximum(step, duration - step)
         return {**state, "duration": np.asarray(duration), "utility": past}
 

@@ -6,7 +6,7 @@ variance Σ u_i²/π_i, u_i = ‖p_i·U_i‖, is smallest where π follows u as 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class SendAll:
     Use when training is what a round is for, as in most methods. Beware: it saves no uploads.
     """
 
-    kind: ClassVar[str] = "none"
+    kind = "none"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class OptimalSampling:
     each update.
     """
 
-    kind: ClassVar[str] = "optimal-client-sampling"
+    kind = "optimal-client-sampling"
     traits = Traits(brings={"select": {"kind": "pool"}, "weigh": {"kind": "share"}}, by_cohort=True)
 
     rule: Literal["exact", "aocs"] = setting(
@@ -51,10 +51,8 @@ class OptimalSampling:
 
 
 def probabilities(lengths: Reals, size: int) -> Reals:
-    """The minimiser of Σ u²/π under Σπ = m and π ≤ 1.
-
-    Of u in rising order the first l share m + l − K in proportion, and all others send for sure; l is the largest for
-    which nobody's part exceeds 1.
+    """The minimiser of Σ u²/π under Σπ = m and π ≤ 1: of u in rising order the first l share m + l − K in proportion,
+    and all others send for sure; l is the largest for which nobody's part exceeds 1.
 
     >>> probabilities(np.array([1.0, 2.0, 3.0, 10.0]), 2).round(3).tolist()
     [0.167, 0.333, 0.5, 1.0]

@@ -1,14 +1,12 @@
 """A sample that is spread out: the local pivotal method.
 
 Grafström, Lundström, Schelin, "Spatially balanced sampling through the pivotal method", Biometrics 2012. Two units that
-are each other's nearest play for their probabilities: one takes from the other until it is in or the other is out. Who
-won keeps its neighbours out, so that the sample is spread, and every step keeps every probability on average, so that
-everybody is drawn exactly as often as it should be, however near or far it stands.
+are each other's nearest play for their probabilities: one takes from the other until it is in or the other is out.
+Every step keeps every probability on average.
 
 Their first algorithm plays one such pair at a time; here all of them play at once, which is the same because a pair
 stays each other's nearest while others leave. Of more than a thousand undecided clients each looks for its nearest only
-among those who stand next to it in the order of a k-d tree's leaves, so that 100,000 can be drawn from in about a
-second; that costs some of the spread and nothing of the probabilities.
+in the order of a k-d tree's leaves; that costs some of the spread and nothing of the probabilities.
 """
 
 import numpy as np

@@ -5,13 +5,15 @@ Drawing and asking the candidates is the scorer's (`mode` candidates); here they
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
 from heteroselect.core.traits import Traits
+
+LOSS_ALONE = {"kind": "informativeness", "diversity_weight": 0.0, "fairness_weight": 0.0, "staleness_weight": 0.0}
+"""A score that ranks clients as their losses do."""
 
 
 @dataclass(frozen=True)
@@ -23,26 +25,16 @@ class PowerOfChoice:
     biases the model.
     """
 
-    kind: ClassVar[str] = "power-of-choice"
+    kind = "power-of-choice"
     traits = Traits(
         needs={"scores"},
         brings={
-            "score": {
-                "kind": "informativeness",
-                "mode": "candidates",
-                "candidates": 20,
-                "candidates_by_size": True,
-                "diversity_weight": 0.0,
-                "fairness_weight": 0.0,
-                "staleness_weight": 0.0,
-            },
+            "score": {**LOSS_ALONE, "mode": "candidates", "candidates": 20, "candidates_by_size": True},
             "weigh": {"kind": "uniform"},
         },
     )
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        if not 1 <= context.size <= len(scores):
-            raise ValueError(f"{context.size} clients cannot be taken from {len(scores)}")
         if np.isnan(scores).any():
             raise ValueError("a client's score is not a number")
         order = np.lexsort((context.random.random(len(scores)), -scores))

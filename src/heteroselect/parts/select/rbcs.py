@@ -6,7 +6,6 @@ slowest) − Σ(its queues). Times are not known before: each client has a linea
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,25 +22,20 @@ FEATURES = 3  # seconds per step, whether it took part in the last round, second
 class RBCSF:
     """Takes clients that are expected to be fast, while a queue keeps each one's share of participations.
 
-    β is a part of m/K, without which queues would grow for ever. A client met for the first time has the queue of
-    one that was never taken.
-
-    Kept per client: the `queue`; the bandit's Σccᵀ (`products`) and Στc (`targets`), and the `contexts` c of its last
-    round, whose time is learnt from once it is known.
+    β is a part of m/K, without which queues would grow for ever. A client met for the first time has the queue of one
+    that was never taken. `products` are the bandit's Σccᵀ, `targets` its Στc, and `contexts` the c of the last round.
 
     Use when rounds are to be short and no client may be left out. Beware: times are learnt by a linear bandit, which
     follows sudden changes slowly.
     """
 
-    kind: ClassVar[str] = "rbcs-f"
+    kind = "rbcs-f"
     traits = Traits(needs={"links", "reports"})
 
     speed: float = setting(
         1.0, "V: what a second of the slowest counts against one turn that a client waits", ge=0, tune=(0.1, 500, "log")
     )
     guarantee: float = setting(0.5, "β as a part of m/K, the rate of participation if all were equal", ge=0, lt=1)
-    optimism: float = setting(1.0, "α: how far below its estimate a time is taken, in deviations", ge=0)
-    ridge: float = setting(1.0, "λ of the regression of times", gt=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         start = {
@@ -57,7 +51,7 @@ class RBCSF:
         mine = np.searchsorted(clients, context.ids)
         kept = self.updated(kept, mine, context)
         contexts = self.contexts(context)
-        times = self.times(kept["products"][:, mine], kept["targets"][:, mine], contexts)
+        times = expected(kept["products"][:, mine], kept["targets"][:, mine], contexts)
         places = quick_and_due(kept["queue"][mine], times, context.size, self.speed)
         queue = kept["queue"] + beta
         queue[mine[places]] -= 1
@@ -84,13 +78,14 @@ class RBCSF:
         found["contexts"][:, mine[waiting]] = 0.0
         return found
 
-    def times(self, products: Reals, targets: Reals, contexts: Reals) -> Reals:
-        """max(cᵀθ̂ − α·√(cᵀH⁻¹c), 0) with H = λI + Σccᵀ and θ̂ = H⁻¹Στc."""
-        h = self.ridge * np.eye(FEATURES) + products.T.reshape(-1, FEATURES, FEATURES)
-        solved = np.linalg.solve(h, contexts.T[:, :, None])[:, :, 0].T  # H⁻¹c, as H is symmetric
-        estimate, doubt = (solved * targets).sum(0), (solved * contexts).sum(0)
-        times: Reals = np.maximum(estimate - self.optimism * np.sqrt(np.maximum(doubt, 0.0)), 0.0)
-        return times
+
+def expected(products: Reals, targets: Reals, contexts: Reals) -> Reals:
+    """Times, by the optimistic bandit: max(cᵀθ̂ − α·√(cᵀH⁻¹c), 0) with H = λI + Σccᵀ and θ̂ = H⁻¹Στc; α = λ = 1."""
+    h = np.eye(FEATURES) + products.T.reshape(-1, FEATURES, FEATURES)
+    solved = np.linalg.solve(h, contexts.T[:, :, None])[:, :, 0].T  # H⁻¹c, as H is symmetric
+    estimate, doubt = (solved * targets).sum(0), (solved * contexts).sum(0)
+    times: Reals = np.maximum(estimate - np.sqrt(np.maximum(doubt, 0.0)), 0.0)
+    return times
 
 
 def quick_and_due(queue: Reals, times: Reals, size: int, speed: float) -> Counts:

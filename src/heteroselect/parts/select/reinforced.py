@@ -1,12 +1,11 @@
 """Selection by a learnt policy: REINFORCE (Williams 1992) on a Plackett–Luce draw. A proposal of ours.
 
 The paper speaks of policies that learn the schedule end to end and cites Zhan et al. 2022, a text that was not at hand.
-This is the smallest such policy: a linear score of what the server knows of each client, from which the cohort is drawn
-one after the other by softmax; what came of a round makes its draw more or less likely.
+This is the smallest such policy: a linear score of what the server knows of each client.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,27 +19,24 @@ from heteroselect.parts.select.by_client import recalled
 from heteroselect.parts.select.draws import gumbel_top
 
 FEATURES = 5
+KEEP = 0.9  # what the baseline of rewards keeps each round
 
 
 @dataclass(frozen=True)
 class Reinforced:
-    """Draws clients by a policy that is learnt from rewards. The reward of a round is this: by how much its clients'
-    training losses have fallen since each took part before, as the mean logarithm, less `slowness` times the slowest
-    one's seconds beside their mean so far.
-
-    Kept from round to round: the `policy`, a weight per feature; the derivative (`slope`) of the last draw's likelihood
-    by it; the `baseline` of rewards; the mean of `seconds` and of how many rounds; per client the `losses` last seen.
+    """Draws clients by a policy that is learnt from rewards. The reward of a round is by how much its clients' training
+    losses have fallen since each took part before, as the mean logarithm, less `slowness` times the slowest one's
+    seconds beside their mean so far.
 
     Use when what makes a client worth its seconds is not known ahead. Beware: it learns from one reward per round,
     which takes many rounds; it is reconstructed from an abstract.
     """
 
-    kind: ClassVar[str] = "rl"
+    kind = "rl"
     traits = Traits(needs={"reports", "links"})
 
     rate: float = setting(0.1, "learning rate of the policy", ge=0, tune=(0.01, 1, "log"))
     slowness: float = setting(0.1, "λ: what a round of mean length costs", ge=0)
-    keep: float = setting(0.9, "what the baseline of rewards keeps each round", ge=0, lt=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         state = self.updated(context)
@@ -66,16 +62,16 @@ class Reinforced:
         seconds = (float(state.get("seconds", 0.0)) * rounds + slowest) / (rounds + 1)
         reward = float(fallen.mean()) if len(fallen) else 0.0
         reward -= self.slowness * slowest / max(seconds, 1e-12)
-        state |= reinforced(state, reward, self.rate, self.keep)
+        state |= reinforced(state, reward, self.rate)
         state["losses"][mine[done]] = now
         return state | {"seconds": np.array(seconds), "rounds": np.array(rounds + 1)}
 
 
-def reinforced(state: PartState, reward: float, rate: float, keep: float) -> dict[str, Reals]:
+def reinforced(state: PartState, reward: float, rate: float) -> dict[str, Reals]:
     """φ ← φ + rate·(reward − baseline)·∇ ln P; the first reward is the first baseline."""
     baseline = float(state.get("baseline", reward))
     policy = state["policy"] + rate * (reward - baseline) * state["slope"]
-    return {"policy": policy, "baseline": np.array(keep * baseline + (1 - keep) * reward)}
+    return {"policy": policy, "baseline": np.array(KEEP * baseline + (1 - KEEP) * reward)}
 
 
 def described(context: SelectionContext) -> Reals:

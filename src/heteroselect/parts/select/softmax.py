@@ -1,7 +1,6 @@
 """Softmax selection without replacement (eq. 6), drawn as Gumbel-top-M."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.cohort import Cohort, SelectionContext
@@ -19,7 +18,7 @@ class Softmax:
     with a high score pull the model towards their data.
     """
 
-    kind: ClassVar[str] = "softmax"
+    kind = "softmax"
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
     temperature: float = setting(1.0, "τ₀ of the softmax (eq. 6)", gt=0, tune=(0.1, 10, "log"))

@@ -2,7 +2,6 @@
 decentralized data", AISTATS 2017), and the selections of everybody and of a pool that another selection follows."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +19,7 @@ class Uniform:
     the slowest client that chance puts into it.
     """
 
-    kind: ClassVar[str] = "uniform"
+    kind = "uniform"
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         clients = len(context.ids)
@@ -36,7 +35,7 @@ class Everybody:
     every round.
     """
 
-    kind: ClassVar[str] = "everybody"
+    kind = "everybody"
     traits = Traits(by_cohort=True)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
@@ -45,21 +44,19 @@ class Everybody:
 
 @dataclass(frozen=True)
 class Pool:
-    """Draws more clients than there are places, each as likely; for methods that select after training, in which only a
-    part of the pool sends.
+    """Draws more clients than there are places, each as likely.
 
     Use when a second selection is to choose among those who have trained. Beware: those who are not chosen have trained
     for nothing.
     """
 
-    kind: ClassVar[str] = "pool"
+    kind = "pool"
     traits = Traits(by_cohort=True)
 
     pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
-        clients = len(context.ids)
-        size = max(self.pool, context.size)
+        clients, size = len(context.ids), max(self.pool, context.size)
         if self.pool == 0 or size >= clients:
             return context.cohort(np.arange(clients))
         places = np.sort(context.random.choice(clients, size, replace=False))

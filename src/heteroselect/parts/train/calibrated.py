@@ -1,15 +1,13 @@
 """Local SGD whose loss knows which labels the client has: what is learnt of the classes does not follow their shares.
 
-A client with many examples of one class learns first of all that this class is frequent, which is untrue elsewhere.
 With log-shares added to the class scores the loss explains the frequencies by itself, and the model learns the rest:
 Ren et al., "Balanced meta-softmax for long-tailed visual recognition", NeurIPS 2020, and Menon et al., "Long-tail
 learning via logit adjustment", ICLR 2021; for federated learning FedLC (Zhang et al., "Federated learning with label
-distribution skew via logits calibration", ICML 2022), whose margin is a power of the counts instead. Shares are used at
-the client and sent to nobody.
+distribution skew via logits calibration", ICML 2022), whose margin is a power of the counts instead.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from heteroselect.core.part import FieldError, setting
 from heteroselect.parts.train.solver import Job, Local, Trainable, Trained
@@ -29,11 +27,10 @@ class Calibrated(Local):
     absent classes are held back.
     """
 
-    kind: ClassVar[str] = "calibrated"
+    kind = "calibrated"
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
-    proximal: float = setting(0.0, "μ, the pull to the global model", ge=0)
-    clip: float = setting(2.0, "norm bound of task plus proximal gradient; 0 does not clip", ge=0)
+    clip: float = setting(2.0, "norm bound of the gradient; 0 does not clip", ge=0)
     strength: float = setting(1.0, "τ, what log-shares are multiplied by; 0 is SGD", ge=0, tune=(0.1, 2, "linear"))
     smoothing: float = setting(1.0, "examples that each class has beside those it has", gt=0)
 
@@ -42,7 +39,7 @@ class Calibrated(Local):
 
         if self.strength and job.labels is not None:
             job = replace(job, loss=self._calibrated(job.loss, job.labels))
-        return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip)
+        return descend(model, job, momentum=self.momentum, clip=self.clip)
 
     def _calibrated(self, loss: "Loss", labels: "Tensor") -> "Loss":
         import torch

@@ -1,8 +1,8 @@
 """The local loop that solvers share: SGD with momentum, a proximal pull, a clip, and a shift and a centring of every
 gradient.
 
-A solver with another gradient hands `descend` a Trainable whose `backward` computes it (see fedsol.py). The only
-module of this room that needs torch to be imported: solvers import it when they run.
+A solver with another gradient hands `descend` a Trainable whose `backward` computes it (see fedsol.py). Solvers import
+this module when they run: it needs torch.
 """
 
 import inspect
@@ -67,8 +67,7 @@ def descend(
 
 def weights_of(model: Trainable) -> list[Tensor]:
     """The gradients of all parameters of two or more dimensions with more than one value per unit, of each row where
-    there are rows: views, as matrices with one row per unit (the first dimension, in whatever order the rest lies in
-    memory)."""
+    there are rows: views, as matrices with one row per unit, which is the first dimension."""
     found, end = [], 0
     for parameter in model.module.parameters():
         if parameter.requires_grad:
@@ -88,14 +87,12 @@ def centred(gradients: list[Tensor]) -> None:
 
 def noise_of(total: Tensor, squares: Tensor, steps: int) -> Tensor:
     """(Σ‖g‖²/H − ‖ḡ‖²)/‖ḡ‖² of the gradients of H batches, whose coordinates and their squares were summed; of each row
-    where there are rows, and 0 where the mean gradient is. Summed by NumPy in double precision: torch's sum may depend
-    on its thread count."""
+    where there are rows, and 0 where the mean gradient is. torch's own sum may depend on its thread count."""
     mean = (total / steps).cpu().numpy().astype(np.float64)
     spread = np.maximum((squares / steps).cpu().numpy() - mean**2, 0.0)
-    rows = [
-        (float(s.sum()), float((m * m).sum())) for s, m in zip(np.atleast_2d(spread), np.atleast_2d(mean), strict=True)
-    ]
-    found = torch.tensor([above / below if below > 0 else 0.0 for above, below in rows], dtype=torch.float64)
+    rows = zip(np.atleast_2d(spread), np.atleast_2d(mean * mean), strict=True)
+    parts = [(float(above.sum()), float(below.sum())) for above, below in rows]
+    found = torch.tensor([above / below if below > 0 else 0.0 for above, below in parts], dtype=torch.float64)
     return found if total.dim() > 1 else found[0]
 
 

@@ -1,12 +1,12 @@
 """FedDyn: each client's objective is changed so that all of them have the global optimum in common.
 
 Acar, Zhao, Matas, Mattina, Whatmough, Saligrama, "Federated learning based on dynamic regularization", ICLR 2021. The
-server follows from the mean of what was sent, so nothing but Δ_k comes up. Their code evaluates the mean model w + h/α
-beside the server's point; `show` says which of the two is. Left out: the division of α by K·p_k in that code.
+server follows from the mean of what was sent, so nothing but Δ_k comes up. Left out: the division of α by K·p_k in the
+authors' code.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,11 +26,10 @@ class FedDyn(Local):
     grow without bound where few of many clients take part.
     """
 
-    kind: ClassVar[str] = "feddyn"
+    kind = "feddyn"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
     alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
-    momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(10.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
     show: Literal["model", "mean"] = setting(
         "mean", "what is evaluated: w, or the mean of the cohort's models, w + h/α"
@@ -45,7 +44,7 @@ class FedDyn(Local):
         from heteroselect.parts.train.descent import descend
 
         added = [shift("correction", state, model.vector.shape[-1]) for state in job.states]  # −h_k
-        return descend(model, job, momentum=self.momentum, proximal=self.alpha, clip=self.clip, shift=added)
+        return descend(model, job, proximal=self.alpha, clip=self.clip, shift=added)
 
     def shared(self, state: PartState) -> PartState:
         return {}

@@ -2,11 +2,11 @@
 
 Lee, Jeong, Kim, Oh, Yun, "FedSOL: Stabilized orthogonal learning with proximal restrictions in federated learning",
 CVPR 2024, by the authors' code. Chosen here: the global model runs in evaluation mode, which the code leaves to what
-came before; and the first step of a round is SGD's whatever Λ, where the code's fixed Λ follows rounding errors.
+came before. Left out: the code's fixed Λ.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from heteroselect.core.part import FieldError, setting
 from heteroselect.core.traits import Traits
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
     from heteroselect.core.flat import Loss
 
+TEMPERATURE = 3.0  # what both models' outputs are divided by
+
 
 @dataclass(frozen=True)
 class FedSOL(Local):
     """Takes H steps of SGD with the task's gradient at y + ρ·Λ∘q/‖q‖, where q is the gradient of
-    KL(softmax(global/T) ‖ softmax(local/T)) at y, and Λ is |y − w| or 1. For classification only.
+    KL(softmax(global/T) ‖ softmax(local/T)) at y with T = 3, and Λ is |y − w|, so further where a parameter has moved.
 
     Use when local training forgets what the global model knows. Beware: it makes more passes per step than SGD, and is
     for classification only.
     """
 
-    kind: ClassVar[str] = "fedsol"
+    kind = "fedsol"
     traits = Traits(carries=STEPS, passes=7 / 3)
     # two passes, and the global model forwards, which is a third of one
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
     clip: float = setting(0.0, "norm bound of the task's gradient; 0 does not clip", ge=0)
     rho: float = setting(1.0, "ρ, how far from y the gradient is taken; 0 is SGD", ge=0, tune=(0.1, 10, "log"))
-    adaptive: bool = setting(True, "further where a parameter has moved; false takes a smaller ρ")
-    temperature: float = setting(3.0, "T that both models' outputs are divided by", gt=0)
 
     def run(self, model: Trainable, job: Job) -> Trained:
         from heteroselect.parts.train.descent import descend
 
-        return descend(_Perturbed(model, self), job, momentum=self.momentum, clip=self.clip)
+        return descend(_Perturbed(model, self.rho), job, momentum=self.momentum, clip=self.clip)
 
 
 class _Perturbed:
     """A model whose `backward` leaves the task's gradient at a perturbed point, and everything else as SGD's would."""
 
-    def __init__(self, model: Trainable, solver: FedSOL) -> None:
-        self.model, self.solver, self.moved = model, solver, False
+    def __init__(self, model: Trainable, rho: float) -> None:
+        self.model, self.rho, self.moved = model, rho, False
         self.module, self.vector, self.gradient = model.module, model.vector, model.gradient
         self.outputs = model.outputs
         trained = ((name, p) for name, p in self.module.named_parameters() if p.requires_grad)
@@ -75,17 +75,16 @@ class _Perturbed:
         import torch
         from torch.nn.functional import kl_div
 
-        temperature = self.solver.temperature
         values: list[Tensor] = []
         self.module.eval()
         with torch.no_grad():
             outputs = torch.func.functional_call(self.module, {**self.start, **self.buffers}, (x,))
-            target = torch.softmax(outputs / temperature, 1)
+            target = torch.softmax(outputs / TEMPERATURE, 1)
         self.module.train()
 
         def apart(outputs: "Tensor", targets: "Tensor") -> "Tensor":
             values.append(loss(outputs.detach(), targets))
-            return kl_div(torch.log_softmax(outputs / temperature, 1), target, reduction="batchmean")
+            return kl_div(torch.log_softmax(outputs / TEMPERATURE, 1), target, reduction="batchmean")
 
         self.model.backward(apart, x, y)
         self.outputs = self.model.outputs
@@ -96,12 +95,12 @@ class _Perturbed:
         import torch
         from torch.nn.functional import normalize
 
-        scale = self.solver.rho / (torch.linalg.vector_norm(self.gradient) + 1e-12)
+        scale = self.rho / (torch.linalg.vector_norm(self.gradient) + 1e-12)
         trained = [parameter for parameter in self.module.parameters() if parameter.requires_grad]
         with torch.no_grad():
             for parameter, start in zip(trained, self.start.values(), strict=True):
                 assert parameter.grad is not None
-                along = normalize((parameter - start).abs(), dim=0) if self.solver.adaptive else 1.0
+                along = normalize((parameter - start).abs(), dim=0)
                 parameter.add_(along * parameter.grad * scale)
 
 

@@ -3,7 +3,6 @@ rounds or simulated seconds."""
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,16 +11,18 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.part import setting
 from heteroselect.core.traits import Traits
 
+FINAL = 0.05  # share of the highest rate that a cosine ends at
+
 
 @dataclass(frozen=True)
 class SharedRate:
-    """Gives everybody η(t) = η₀(1 − d·min(t/T, 1)) for everybody (eq. 12, with d = 0.5).
+    """Gives everybody η(t) = η₀(1 − d·min(t/T, 1)) (eq. 12, with d = 0.5).
 
     Use when all clients are to take equal steps, which corrections of drift need. Beware: the rate depends on the
     number of rounds that the run is planned for.
     """
 
-    kind: ClassVar[str] = "shared"
+    kind = "shared"
     traits = Traits(carries=("start", "decay"))
 
     start: float = setting(0.05, "η₀ of eq. 12", gt=0, tune=(0.005, 0.5, "log"))
@@ -41,7 +42,7 @@ class ScoreRate(SharedRate):
     Use when the paper's Table I is to be reproduced. Beware: unequal rates weigh clients a second time.
     """
 
-    kind: ClassVar[str] = "score"
+    kind = "score"
     traits = replace(SharedRate.traits, needs={"scores"})
 
     cap: float = setting(0.15, "highest scaled rate", gt=0)
@@ -55,7 +56,7 @@ class ScoreRate(SharedRate):
 
 @dataclass(frozen=True)
 class CosineRate:
-    """Gives everybody η₀(f + (1 − f)(1 + cos πφ)/2) for everybody, φ the part of the time that has passed when a round
+    """Gives everybody η₀(f + (1 − f)(1 + cos πφ)/2) with f = 0.05, φ the part of the time that has passed when a round
     begins (Loshchilov and Hutter, "SGDR", ICLR 2017, without restarts). Time is counted in rounds, or in simulated
     seconds: then methods with rounds of any length have the same rate at the same second.
 
@@ -63,20 +64,15 @@ class CosineRate:
     early has not come down yet.
     """
 
-    kind: ClassVar[str] = "cosine"
+    kind = "cosine"
     traits = Traits(carries=("start",))
 
     start: float = setting(0.05, "η₀, the highest rate", gt=0, tune=(0.005, 0.5, "log"))
     horizon: float | None = setting(None, "simulated seconds until the lowest rate; none takes all rounds", gt=0)
-    warmup: float = setting(0.0, "seconds of the horizon, else rounds, of a straight rise from a tenth of η₀", ge=0)
-    final: float = setting(0.05, "f, share of η₀ that is left at the end", ge=0, le=1)
 
     def eta(self, moment: Moment) -> float:
         passed, end = (moment.round - 1, moment.rounds) if self.horizon is None else (moment.now, self.horizon)
-        if passed < self.warmup:
-            return self.start * (0.1 + 0.9 * passed / self.warmup)
-        phase = min(1.0, (passed - self.warmup) / (end - self.warmup)) if end > self.warmup else 1.0
-        return self.start * (self.final + (1 - self.final) * (1 + math.cos(math.pi * phase)) / 2)
+        return self.start * (FINAL + (1 - FINAL) * (1 + math.cos(math.pi * min(1.0, passed / end))) / 2)
 
     def of_clients(self, moment: Moment, scores: Reals) -> list[float]:
         return [self.eta(moment)] * len(scores)

@@ -7,7 +7,6 @@ the global step η_g, which is the server's `rate`.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,25 +15,21 @@ from heteroselect.core.part import setting
 from heteroselect.core.state import PartState
 from heteroselect.core.traits import Traits
 from heteroselect.core.update import Update, Values
-from heteroselect.parts.train.reach import reach
 from heteroselect.parts.train.solver import EQUAL, STEPS, Job, Local, ServerContext, Trainable, Trained, shift
 
 
 @dataclass(frozen=True)
 class Scaffold(Local):
-    """Corrects drift: c − c_k is added to every gradient. Plain SGD by default: with a momentum, a pull or a clip
-    −Δ/(Hη) is no mean gradient. Momentum and pull are made up for by counting how far the steps reach; a clip is
-    not.
+    """Corrects drift: c − c_k is added to every gradient. Clients have no momentum and no pull, with which −Δ/(Hη)
+    would be no mean gradient; with a clip it is none either.
 
     Use when clients come back often and their data differ. Beware: it needs state at every client, equal weights and
     equal steps; rare participants have stale corrections.
     """
 
-    kind: ClassVar[str] = "scaffold"
+    kind = "scaffold"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
-    momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
-    proximal: float = setting(0.0, "μ, the pull to the global model", ge=0)
     clip: float = setting(0.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
 
     def run(self, model: Trainable, job: Job) -> Trained:
@@ -42,22 +37,23 @@ class Scaffold(Local):
         from heteroselect.parts.train.descent import descend
 
         added = [shift("control", state, model.vector.shape[-1], job.shared) for state in job.states]
-        return descend(model, job, momentum=self.momentum, proximal=self.proximal, clip=self.clip, shift=added)
+        return descend(model, job, clip=self.clip, shift=added)
 
     def shared(self, state: PartState) -> PartState:
         return {"control": state["control"]} if "control" in state else {}
 
     def update_state(self, state: PartState, shared: PartState, sent: Update, order: Order) -> PartState:
         """c_k ← c_k − c − Δ_k/(Hη), with the Δ_k that was sent."""
-        factor = self._factor(order.steps, order.rate)
-        return {"control": -shift("control", state, sent.size, shared) - factor * sent.dense()}
+        mean_gradient = _per_step(order.steps, order.rate) * sent.dense()
+        return {"control": -shift("control", state, sent.size, shared) - mean_gradient}
 
     def follow(self, state: PartState, aggregate: Values, turn: ServerContext) -> tuple[PartState, Values | None]:
         """c ← c + (m/K)·mean(c_k⁺ − c_k), in which c_k⁺ − c_k = −c − Δ_k/(Hη); `aggregate` is the plain mean of Δ_k."""
         control = state.get("control", np.zeros_like(aggregate))
-        change = -control - self._factor(turn.steps, turn.rate) * aggregate
+        change = -control - _per_step(turn.steps, turn.rate) * aggregate
         return {"control": control + np.float32(turn.used / turn.clients) * change}, None
 
-    def _factor(self, steps: int, rate: float) -> np.float32:
-        """1/(Hη): −Δ times it is the mean gradient."""
-        return np.float32(1 / (reach(steps, self.momentum, rate * self.proximal) * rate))
+
+def _per_step(steps: int, rate: float) -> np.float32:
+    """1/(Hη): −Δ times it is the mean gradient."""
+    return np.float32(1 / (steps * rate))

@@ -6,7 +6,6 @@ optimization technique for deep neural networks", ECCV 2020.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from heteroselect.core.part import setting
 from heteroselect.core.traits import Traits
@@ -25,7 +24,7 @@ class SGD(Local):
     apart.
     """
 
-    kind: ClassVar[str] = "sgd"
+    kind = "sgd"
     traits = Traits(carries=STEPS, rows=True)
 
     momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)

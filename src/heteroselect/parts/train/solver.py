@@ -41,12 +41,9 @@ class Trainable(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """One client's training in a round; or that of several, one per row of the model.
-
-    `rates` and `states` (the solver's own, at the client) have one entry per row; `shared` came down with the model.
-    With `examples` the report squares the loss of each example, and not that of a batch. `labels` are those of all
-    examples of a single client.
-    """
+    """One client's training in a round; or that of several, one per row of the model, with a rate and a state each.
+    `shared` came down with the model. With `examples` the report squares the loss of each example, and not that of a
+    batch. `labels` are those of all examples of a single client. With `noise` it says how much gradients differ."""
 
     loss: "Loss"
     batches: "Callable[[], Batch]"
@@ -57,7 +54,6 @@ class Job:
     examples: bool = False
     labels: "Tensor | None" = None
     noise: bool = False
-    """whether the report says how much the gradients of the batches differ"""
 
 
 @dataclass(frozen=True)
@@ -95,8 +91,8 @@ def shift(name: str, state: PartState, size: int, shared: PartState | None = Non
 
 @dataclass(frozen=True)
 class ServerContext:
-    """What the server knows of a round when it moves its own vectors: the rate and the steps it ordered, how many
-    clients' updates it used, and of how many clients in all."""
+    """What the server knows of a round when it moves its own vectors: what it ordered, how many clients' updates it
+    used, and of how many clients in all."""
 
     rate: float
     steps: int

@@ -1,7 +1,6 @@
 """How many local steps does each client take?"""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -14,9 +13,8 @@ LONGEST = 20.0
 
 
 def longer(steps: int, growth: float, start: float, rate: float) -> int:
-    """H·(η₀/η)^q, from H to 20H: rounds become longer as the rate falls. What a client moves away from the
-    others in a round goes as η·H, so with q = 1 it stays what it was, for fewer uploads per step. (q = 2 is the
-    "quadratic synchronization rule" of Gu, Lyu, Arora, Zhang, Huang, ICLR 2024.)
+    """H·(η₀/η)^q, from H to 20H: what a client moves away from the others in a round goes as η·H, so with q = 1 it
+    stays what it was. (q = 2 is the "quadratic synchronization rule" of Gu, Lyu, Arora, Zhang, Huang, ICLR 2024.)
 
     >>> longer(20, 1.0, 0.2, 0.05), longer(20, 0.0, 0.2, 0.05), longer(20, 1.0, 0.2, 0.4)
     (80, 20, 20)
@@ -38,7 +36,7 @@ class EqualSteps:
     Use when the setting is the usual one, or a solver corrects drift. Beware: a round waits for the slowest device.
     """
 
-    kind: ClassVar[str] = "equal"
+    kind = "equal"
 
     growth: float = _growth()
 
@@ -56,7 +54,7 @@ class DeviceSteps:
     `weigh` fednova corrects it.
     """
 
-    kind: ClassVar[str] = "device"
+    kind = "device"
     traits = Traits(by_cohort=True)
 
     growth: float = _growth()
