@@ -22,7 +22,6 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.methods import REGISTRY
 from heteroselect.parts.kinds import KINDS
 from heteroselect.parts.select.balanced import FLOOR
-from heteroselect.parts.train.rate import FINAL
 from heteroselect.runs.experiment import prepare
 from heteroselect.settings import config, describe
 from heteroselect.settings.config import flatten, load
@@ -143,7 +142,7 @@ def test_heteroselect2_is_what_its_page_says():
     for said in (
         f"H = {train.steps}, η₀ = {rate.start}, λ = {server.momentum}, and the weight decay is {train.decay}.",
         f"π_k = clip(c·s_k, {FLOOR}·m/K, 1) with Σπ_k = m",
-        f"η_t = η₀({FINAL} + {1 - FINAL}·(1 + cos(π(t − 1)/T))/2)",
+        f"η_t = η₀({rate.final} + {1 - rate.final}·(1 + cos(π(t − 1)/T))/2)",
         f"D is the shortest deadline for which their mean is {method.allocate.average}:",
         "a_k ∝ 1/(1 + V(θ_k))",
     ):

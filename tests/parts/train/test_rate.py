@@ -21,6 +21,10 @@ def test_start_and_decay_are_settings():
     assert SharedRate(start=0.1, decay=0.0).eta(Moment(10, 10)) == 0.1
 
 
+def test_all_share_one_rate_whatever_their_score():
+    assert SharedRate().of_clients(Moment(100, 100), SCORES) == [0.025] * 3
+
+
 def test_a_score_scales_the_rate_up_to_the_cap():
     assert ScoreRate().of_clients(Moment(50, 100), SCORES) == pytest.approx([0.0375, 0.05625, 0.075])
     assert ScoreRate(cap=0.05).of_clients(Moment(50, 100), SCORES) == pytest.approx([0.0375, 0.05, 0.05])
@@ -58,19 +62,28 @@ def test_rounds_become_longer_as_the_rate_falls(growth, rate, steps):
 @pytest.mark.parametrize(
     ("moment", "eta"),
     [
-        (Moment(1, 10), 0.1),
-        (Moment(6, 10), 0.0525),  # half way: 0.05 + 0.95/2
-        (Moment(11, 10), 0.005),
-        (Moment(30, 10), 0.005),
+        (Moment(1, 10), 0.01),  # a tenth; two rounds of warm-up in equal steps
+        (Moment(2, 10), 0.055),
+        (Moment(3, 10), 0.1),
+        (Moment(7, 10), 0.06),  # half way of the eight rounds after it: 0.2 + 0.8/2
+        (Moment(11, 10), 0.02),
+        (Moment(30, 10), 0.02),
     ],
 )
 def test_a_cosine_over_rounds_by_hand(moment, eta):
-    assert CosineRate(0.1).eta(moment) == pytest.approx(eta)
-    assert CosineRate(0.1).of_clients(moment, SCORES) == [pytest.approx(eta)] * 3
+    assert CosineRate(0.1, warmup=2, final=0.2).eta(moment) == pytest.approx(eta)
+    assert CosineRate(0.1, warmup=2, final=0.2).of_clients(moment, SCORES) == [pytest.approx(eta)] * 3
 
 
-@pytest.mark.parametrize(("now", "eta"), [(0, 0.1), (100, 0.07625), (150, 0.0525), (300, 0.005), (900, 0.005)])
+@pytest.mark.parametrize(
+    ("now", "eta"), [(0, 0.01), (50, 0.055), (100, 0.1), (200, 0.085), (250, 0.07), (400, 0.04), (900, 0.04)]
+)
 def test_a_cosine_over_simulated_seconds_looks_at_no_round(now, eta):
-    # cos π/3 = 1/2 leaves 0.05 + 0.95·3/4 = 0.7625 after a third of 300 s
-    rate = CosineRate(0.1, horizon=300)
+    # 300 s after 100 s of warm-up: cos π/3 = 1/2 leaves 0.4 + 0.6·3/4 = 0.85, half way 0.7, the end 0.4
+    rate = CosineRate(0.1, horizon=400, warmup=100, final=0.4)
     assert rate.eta(Moment(1, 10, now)) == rate.eta(Moment(9, 10, now)) == pytest.approx(eta)
+
+
+def test_a_warmup_that_is_never_over_ends_low():
+    assert CosineRate(0.1, warmup=20, final=0.2).eta(Moment(10, 10)) == pytest.approx(0.1 * (0.1 + 0.9 * 9 / 20))
+    assert CosineRate(0.1, horizon=5, warmup=20, final=0.2).eta(Moment(1, 10, 30)) == pytest.approx(0.02)

@@ -55,11 +55,12 @@ class ByScore:
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
     floor: float = setting(0.0, "added to every score, as a share of the highest one, before weighing", ge=0)
+    ceiling: float = setting(1.0, "largest weight per client; what is above it is shared among the others", gt=0, le=1)
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:
         if not np.isfinite(scores).all() or (scores < 0).any():
             raise ValueError("scores have to be finite and not negative to weigh by them")
-        return _normalised(scores + self.floor * scores.max(initial=0.0))
+        return _capped(_normalised(scores + self.floor * scores.max(initial=0.0)), self.ceiling)
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,22 @@ class ByShare:
         if cohort.share is None and len(cohort.ids):
             raise FieldError("kind", "share is allowed where the selection says how much each client stands for")
         return np.empty(0) if cohort.share is None else cohort.share
+
+
+def _capped(weights: Reals, ceiling: float) -> Reals:
+    """None above the ceiling, or above 1/n where that is more; the others keep their ratios as far as they can.
+
+    >>> _capped(np.array([0.7, 0.2, 0.1]), 0.4).round(9).tolist()
+    [0.4, 0.4, 0.2]
+    """
+    ceiling = max(ceiling, 1 / max(1, len(weights)))
+    while (weights > ceiling * (1 + 1e-12)).any():
+        high = weights >= ceiling
+        rest = 1 - ceiling * high.sum()
+        low = weights[~high].sum()
+        spread = rest / (~high).sum() if low < 1e-12 else weights * (rest / low)  # next to nothing to go by
+        weights = np.where(high, ceiling, spread)
+    return weights
 
 
 def _normalised(weights: Reals) -> Reals:

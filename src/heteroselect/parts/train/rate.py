@@ -11,8 +11,6 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.part import setting
 from heteroselect.core.traits import Traits
 
-FINAL = 0.05  # share of the highest rate that a cosine ends at
-
 
 @dataclass(frozen=True)
 class SharedRate:
@@ -56,7 +54,7 @@ class ScoreRate(SharedRate):
 
 @dataclass(frozen=True)
 class CosineRate:
-    """Gives everybody η₀(f + (1 − f)(1 + cos πφ)/2) with f = 0.05, φ the part of the time that has passed when a round
+    """Gives everybody η₀(f + (1 − f)(1 + cos πφ)/2) with φ the part of the time that has passed when a round
     begins (Loshchilov and Hutter, "SGDR", ICLR 2017, without restarts). Time is counted in rounds, or in simulated
     seconds: then methods with rounds of any length have the same rate at the same second.
 
@@ -69,10 +67,15 @@ class CosineRate:
 
     start: float = setting(0.05, "η₀, the highest rate", gt=0, tune=(0.005, 0.5, "log"))
     horizon: float | None = setting(None, "simulated seconds until the lowest rate; none takes all rounds", gt=0)
+    warmup: float = setting(0.0, "seconds of the horizon, else rounds, of a straight rise from a tenth of η₀", ge=0)
+    final: float = setting(0.05, "f, share of η₀ that is left at the end", ge=0, le=1)
 
     def eta(self, moment: Moment) -> float:
         passed, end = (moment.round - 1, moment.rounds) if self.horizon is None else (moment.now, self.horizon)
-        return self.start * (FINAL + (1 - FINAL) * (1 + math.cos(math.pi * min(1.0, passed / end))) / 2)
+        if passed < self.warmup:
+            return self.start * (0.1 + 0.9 * passed / self.warmup)
+        phase = min(1.0, (passed - self.warmup) / (end - self.warmup)) if end > self.warmup else 1.0
+        return self.start * (self.final + (1 - self.final) * (1 + math.cos(math.pi * phase)) / 2)
 
     def of_clients(self, moment: Moment, scores: Reals) -> list[float]:
         return [self.eta(moment)] * len(scores)
