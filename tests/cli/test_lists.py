@@ -35,10 +35,8 @@ def test_settings_of_a_group_a_role_a_kind_and_a_name(call):
         return re.findall(r"(?m)^([\w.]+ = [\w-]+)", call("settings", *words)[1])
 
     assert keys("model") == ["model.name = logistic", "model.dropout = 0", "model.init = torch"]
-    role = keys("method.error_feedback")
-    assert [key for key in role if ".kind" in key] == [
-        f"method.error_feedback.kind = {kind}" for kind in KINDS["error_feedback"]
-    ]
+    role, kinds = keys("method.error_feedback"), KINDS["error_feedback"]
+    assert [key for key in role if ".kind" in key] == [f"method.error_feedback.kind = {kind}" for kind in kinds]
     assert "method.error_feedback.static = 0" in role
     assert keys("method.compress.drive") == ["method.compress.kind = drive", "method.compress.exponent = 12"]
     named = keys("method.solver.proximal")  # each kind that has it
