@@ -48,7 +48,7 @@ class ExponentialAverage:
 
     kind: ClassVar[str] = "exponential"
 
-    keep: float = setting(0.9, "what the average keeps of itself each round, at most", ge=0, lt=1)
+    keep: float = setting(0.9, "highest share of itself that the average keeps each round", ge=0, lt=1)
     ramp: float = setting(10.0, "until then it keeps s/(s + ramp) after s rounds; 1: a plain mean at first", ge=1)
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
@@ -72,7 +72,7 @@ class TailAverage:
 
     kind: ClassVar[str] = "tail"
 
-    share: float = setting(0.25, "the last share of the rounds, of which the models are averaged", gt=0, le=1)
+    share: float = setting(0.25, "share of the rounds, the last ones, of which the models are averaged", gt=0, le=1)
     rounds: int = setting(0, "the last rounds of which the models are averaged; 0: as `share` says", ge=0)
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:

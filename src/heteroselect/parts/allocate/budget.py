@@ -19,14 +19,14 @@ class Schedule:
     The base of allocators that share out such a budget: its fields are settings of theirs.
     """
 
-    average: float = setting(0.2, "θ_avg of eq. 7", gt=0, le=1, tune=(0.005, 0.5, "log"))
-    amplitude: float = setting(0.4, "α_cos of eq. 7", ge=0, le=1)
-    floor: float = setting(0.08, "θ_floor of eq. 7", gt=0, le=1)
+    average: float = setting(0.2, "mean density θ_avg of all rounds (eq. 7)", gt=0, le=1, tune=(0.005, 0.5, "log"))
+    amplitude: float = setting(0.4, "amplitude α_cos of the cosine schedule of densities (eq. 7)", ge=0, le=1)
+    floor: float = setting(0.08, "lowest density θ_floor of the schedule (eq. 7)", gt=0, le=1)
     warmup: Literal["full", "allocated", "ramp"] = setting(
         "full",
-        "warm-up rounds send everything (the text), go through share and ceiling (as run), or ramp to average (DGC)",
+        "rule of warm-up rounds: all is sent (the text), share and ceiling (as run), or a ramp to average (DGC)",
     )
-    warmup_rounds: int = setting(1, "rounds of warm-up at the start", ge=0)
+    warmup_rounds: int = setting(1, "number of warm-up rounds at the start", ge=0)
     index: Literal["after-warmup", "equation"] = setting(
         "after-warmup", "where the cosine starts: the first round after the warm-up, or the equation's (t − 1)/(T − 1)"
     )

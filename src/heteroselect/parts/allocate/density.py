@@ -52,10 +52,10 @@ class Share(Schedule):
 
     ceiling: Literal["paper", "strict", "none"] = setting(
         "paper",
-        "what a link can carry of the time budget; strict leaves time for computing and counts position bits; "
-        "none is the authors' ablation",
+        "cap by what a link can carry in the time budget; strict leaves time for computing and counts position "
+        "bits; none is the authors' ablation",
     )
-    minimum: float = setting(0.005, "θ_min of eq. 8", gt=0, le=1)
+    minimum: float = setting(0.005, "lowest density θ_min of a client (eq. 8)", gt=0, le=1)
 
     def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:
         theta, warmup = self.theta(context.moment), self.warming_up(context.moment)

@@ -39,17 +39,19 @@ class Curvature:
 
     kind: ClassVar[str] = "curvature"
 
-    layers: int = setting(3, "Q, layers ranked by curvature (eq. 10)", ge=1)
-    exploration: float = setting(0.2, "λ, the uniform share of the layer sampling", ge=0, le=1)
-    probes: int = setting(1, "Hutchinson probes averaged (eq. 11)", ge=1)
-    floor: float = setting(1e-6, "least |Ĥ|", gt=0)
+    layers: int = setting(3, "number of layers Q ranked by curvature (eq. 10)", ge=1)
+    exploration: float = setting(0.2, "share λ of the layer sampling that is uniform", ge=0, le=1)
+    probes: int = setting(1, "number of Hutchinson probes that are averaged (eq. 11)", ge=1)
+    floor: float = setting(1e-6, "lowest curvature |Ĥ| that is reckoned with", gt=0)
     ranking: Literal["global", "within-layer"] = setting(
-        "global", "compete over the whole model, or only within a layer for the quota that magnitude gives it"
+        "global", "where coordinates compete: over the whole model, or in a layer for the quota that magnitude gives it"
     )
     scope: Literal["model", "layers"] = setting(
-        "model", "probe with signs on all coordinates, or only on the sampled layers"
+        "model", "where a probe has signs: on all coordinates, or only on the sampled layers"
     )
-    damping: Literal["floor", "median"] = setting("floor", "median: add the layer's median |Ĥ|")
+    damping: Literal["floor", "median"] = setting(
+        "floor", "damping of the curvature: by the floor alone, or median, which adds the layer's median |Ĥ|"
+    )
     rounding: Rounding = setting("ceil", ROUNDING)
 
     @property

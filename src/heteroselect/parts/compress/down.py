@@ -66,11 +66,13 @@ class CodedSteps:
 
     kind: ClassVar[str] = "steps"
 
-    coder: Literal["drive", "ternary", "stc", "topk"] = setting("drive", "the compressor that codes the server's steps")
+    coder: Literal["drive", "ternary", "stc", "topk"] = setting("drive", "compressor that codes the server's steps")
     density: float = setting(
         1.0, "share of the coordinates (drive: of the signs; ternary: bits per coordinate) that is sent", gt=0, le=1
     )
-    storage: bool = setting(True, "clients keep the model between rounds; without it everybody fetches all of it")
+    storage: bool = setting(
+        True, "whether clients keep the model between rounds; without it everybody fetches all of it"
+    )
 
     def code(
         self, state: PartState, step: Values | None, layers: Sequence[int], rng: np.random.Generator

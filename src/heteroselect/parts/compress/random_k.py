@@ -27,7 +27,7 @@ class RandomK:
     kind: ClassVar[str] = "random-k"
 
     rounding: Rounding = setting("ceil", ROUNDING)
-    scaled: bool = setting(False, "multiply what is kept by N/κ, which makes it unbiased")
+    scaled: bool = setting(False, "whether what is kept is multiplied by N/κ, which makes it unbiased")
 
     @property
     def traits(self) -> Traits:

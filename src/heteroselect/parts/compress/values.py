@@ -69,9 +69,11 @@ class UniformValues:
 
     kind: ClassVar[str] = "uniform"
 
-    bits: Literal[2, 3, 4, 8] = setting(4, "bits of a value")
-    bucket: int = setting(0, "values that share a scale; 0: those of a layer do", ge=0)
-    rounding: Literal["random", "nearest"] = setting("random", "random is without bias, nearest has the smaller error")
+    bits: Literal[2, 3, 4, 8] = setting(4, "number of bits of a value")
+    bucket: int = setting(0, "number of values that share a scale; 0: those of a layer do", ge=0)
+    rounding: Literal["random", "nearest"] = setting(
+        "random", "rounding of values: random is without bias, nearest has the smaller error"
+    )
 
     def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
         kept = update.positions.size

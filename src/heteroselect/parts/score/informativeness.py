@@ -36,29 +36,33 @@ class Informativeness:
 
     kind: ClassVar[str] = "informativeness"
 
-    loss_weight: float = setting(
-        1.0, "weight of V′, the normalised loss (eq. 1); 0 takes a part out of the score", ge=0
+    loss_weight: float = setting(1.0, "weight of the loss V′ in the score (eq. 1); 0 leaves it out", ge=0)
+    diversity_weight: float = setting(0.3, "weight λ_D of the update's distance from the consensus", ge=0)
+    fairness_weight: float = setting(0.2, "weight λ_F of having been selected seldom", ge=0)
+    staleness_weight: float = setting(0.2, "weight λ_St of having been selected long ago", ge=0)
+    staleness_gamma: float = setting(0.5, "exponent γ_St of the staleness (eq. 5), which min-max cancels", gt=0)
+    constant: float = setting(
+        0.5, "value of a part of the score where all clients are alike (the authors': 1)", ge=0, le=1
     )
-    diversity_weight: float = setting(0.3, "λ_D, weight of the update's distance from the consensus", ge=0)
-    fairness_weight: float = setting(0.2, "λ_F, weight of having been selected seldom", ge=0)
-    staleness_weight: float = setting(0.2, "λ_St, weight of having been selected long ago", ge=0)
-    staleness_gamma: float = setting(0.5, "γ_St of eq. 5; min-max cancels it", gt=0)
-    constant: float = setting(0.5, "value of a min-max without spread (the authors': 1)", ge=0, le=1)
-    fairness_start: float = setting(0.0, "F′ before anyone was selected (the authors': 1)", ge=-1, le=1)
-    raw_staleness: bool = setting(False, "leave a constant St′ unscaled, as the authors' logs do")
-    batches: int = setting(8, "mini-batches the loss is read on", ge=1)
+    fairness_start: float = setting(0.0, "fairness F′ before anyone was selected (the authors': 1)", ge=-1, le=1)
+    raw_staleness: bool = setting(False, "whether a constant staleness St′ stays unscaled, as in the authors' logs")
+    batches: int = setting(8, "number of mini-batches that the loss is read on", ge=1)
     augmented: bool = setting(
-        False, "read the loss through the shuffled, augmented training data, as the authors' runs did"
+        False, "whether the loss is read through shuffled, augmented training data (the authors' runs)"
     )
     mode: Literal["all", "candidates", "stale"] = setting(
         "all",
-        "whose loss counts: everybody's, asked each round (the paper); that of some at random; that last reported",
+        "losses that count: of all, asked each round (the paper), of candidates drawn, or those last reported",
     )
     candidates: int = setting(
-        20, "how many are asked, and may be selected, in mode candidates", ge=1, tune=(10, 60, "log")
+        20, "number of clients that mode candidates asks, and selects among", ge=1, tune=(10, 60, "log")
     )
-    candidates_by_size: bool = setting(False, "draw them by the examples they have instead of evenly")
-    consensus_keep: float = setting(0.9, "what the running average of the aggregates keeps each round", ge=0, lt=1)
+    candidates_by_size: bool = setting(
+        False, "whether candidates are drawn by the examples they have instead of evenly"
+    )
+    consensus_keep: float = setting(
+        0.9, "share that the running average of the aggregates keeps each round", ge=0, lt=1
+    )
     sketch: int = setting(0, SKETCH, ge=0)
 
     @property

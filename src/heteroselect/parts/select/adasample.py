@@ -31,7 +31,9 @@ class AdaSample:
     kind: ClassVar[str] = "adasample"
     traits = Traits(needs={"links"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
-    ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))
+    ratio: float = setting(
+        0.0, "ratio β/α in the number of rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear")
+    )
     cold: Literal["uniform", "average"] = setting(
         "average", "until everybody has reported: draw uniformly, or count a client without a report as an average one"
     )

@@ -40,7 +40,7 @@ class Delta:
     kind: ClassVar[str] = "delta"
 
     diversity: float = setting(1.0, "α₁, weight of the distance from the mean update", ge=0)
-    noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
+    noise: float = setting(0.005, "weight α₂ of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
     floor: float = setting(
         1e-4,
         "no probability falls below floor/K, and no client counts for more than K/floor",
@@ -50,7 +50,7 @@ class Delta:
     )
     sketch: int = setting(0, SKETCH, ge=0)
     variance: bool = setting(
-        False, "clients report σ², the variance of their mini-batch gradients, which else counts as 0"
+        False, "whether clients report the variance σ² of their batches' gradients, which else counts 0"
     )
 
     @property

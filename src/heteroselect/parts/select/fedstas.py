@@ -31,7 +31,7 @@ class FedSTaS:
     kind: ClassVar[str] = "fedstas"
     traits = Traits(needs={"uploads"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
-    strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1, tune=(2, 10, "log"))
+    strata: int = setting(5, "number of strata H; never more than clients are selected", ge=1, tune=(2, 10, "log"))
     spread: Literal["deviation", "variance"] = setting(
         "deviation", "a stratum's diversity: the deviation, as Neyman's rule has it, or its square (the authors' code)"
     )

@@ -42,7 +42,7 @@ class Oort:
     explore: float = setting(0.9, "share of a cohort that is new, in the first round", ge=0, le=1)
     explore_decay: float = setting(0.98, "what is left of that share after each round", ge=0, le=1)
     explore_minimum: float = setting(0.2, "what that share never falls below", ge=0, le=1)
-    penalty: float = setting(2.0, "α: how much the slow are penalised, (T/t)^α", ge=0, tune=(0, 5, "linear"))
+    penalty: float = setting(2.0, "exponent α of the penalty (T/t)^α of slow clients", ge=0, tune=(0, 5, "linear"))
     bonus: float = setting(0.1, "weight of the bonus for a utility from long ago", ge=0)
     clip: float = setting(95.0, "percentile that utilities are cut at, so that no outlier takes all", ge=0, le=100)
     cut: float = setting(0.95, "c: clients worth more than c times the last one taken have a chance too", ge=0, le=1)
@@ -53,11 +53,11 @@ class Oort:
     flat: float = setting(0.1, "T grows by Δ where two windows differ by at most this part of the first", ge=0)
     sharp: float = setting(5.0, "T shrinks by Δ where they differ by this many times the first", ge=0)
     tired: int = setting(
-        0, "clients picked more often are left out, as long as there are others (the paper: 10); 0 leaves nobody out",
+        0, "selections after which a client rests while there are others (the paper: 10); 0: nobody rests",
         ge=0,
     )  # fmt: skip
     overcommit: float = setting(
-        1.0, "so many times the places are asked, and the first to answer count (the paper: 1.3)", ge=1
+        1.0, "clients asked per place, of whom the first to answer count (the paper: 1.3)", ge=1
     )
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:

@@ -55,7 +55,7 @@ class Pool:
     kind: ClassVar[str] = "pool"
     traits = Traits(by_cohort=True)
 
-    pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
+    pool: int = setting(32, "number of clients that train, but one per place at least; 0: everybody", ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         clients = len(context.ids)

@@ -29,11 +29,13 @@ class FedDyn(Local):
     kind: ClassVar[str] = "feddyn"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
-    alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
-    momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
+    alpha: float = setting(
+        0.01, "strength α of the dynamic regularisation, and of the local pull", gt=0, tune=(0.001, 1, "log")
+    )
+    momentum: float = setting(0.0, "momentum of the local SGD, which starts anew each round", ge=0, lt=1)
     clip: float = setting(10.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
     show: Literal["model", "mean"] = setting(
-        "mean", "what is evaluated: w, or the mean of the cohort's models, w + h/α"
+        "mean", "model that is evaluated: w, or the mean of the cohort's models, w + h/α"
     )
 
     @property

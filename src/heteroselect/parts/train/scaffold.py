@@ -33,7 +33,7 @@ class Scaffold(Local):
     kind: ClassVar[str] = "scaffold"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
-    momentum: float = setting(0.0, "of the local SGD, fresh each round", ge=0, lt=1)
+    momentum: float = setting(0.0, "momentum of the local SGD, which starts anew each round", ge=0, lt=1)
     proximal: float = setting(0.0, "μ, the pull to the global model", ge=0)
     clip: float = setting(0.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
 
