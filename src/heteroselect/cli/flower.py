@@ -186,10 +186,8 @@ def _config(
     if nodes:
         changes.setdefault("clients", nodes)
     changes |= {key: _whole(changes[key]) for key in ("data.dir", "data.name", *FILES) if key in changes}
-    kinds = [key for key in changes if key.startswith("method.") and key.endswith(".kind")]
-    parts = {key: _whole_code(str(changes[key])) for key in kinds if is_path(str(changes[key]))}
-    changes |= parts
-    own: dict[str, Any] = {"parts": parts}
+    own: dict[str, Any] = {"parts": _own_parts(changes)}
+    changes |= own["parts"]
     if method is not None and is_path(method):
         own["method"] = method = _whole_code(method)
     if "clients" in changes and "selected" not in changes:
@@ -204,6 +202,12 @@ def _config(
     for text in loaded.brought:
         say(text)
     return loaded.config, own
+
+
+def _own_parts(changes: dict[str, Any]) -> dict[str, str]:
+    """The kinds among these settings that are the user's own code, with whole paths."""
+    kinds = {key: str(value) for key, value in changes.items() if key.startswith("method.") and key.endswith(".kind")}
+    return {key: _whole_code(kind) for key, kind in kinds.items() if is_path(kind)}
 
 
 def _refuse_elsewhere(config: Config) -> None:

@@ -1,14 +1,18 @@
 """heteroselect reclock: the seconds of finished runs under another clock."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from heteroselect.cli.terminal import line, out, say
 from heteroselect.errors import HeteroSelectError
+
+if TYPE_CHECKING:
+    from heteroselect.runs.reclock import Reclocked
 
 OUT = "Also write the runs that do not depend on the clock as they would have been, to OUT/METHOD/seed-N."
 
@@ -20,8 +24,6 @@ def reclock(
     as_json: Annotated[bool, typer.Option("--json", help="Print the seconds as JSON and nothing else.")] = False,
 ) -> None:
     """Show the seconds of runs under another clock. Nothing is run again."""
-    from rich.table import Column, Table
-
     from heteroselect.runs import reclock as clocks
 
     found = [clocks.reclock(folder, charge) for folder in folders]
@@ -33,7 +35,14 @@ def reclock(
             say(str(error))
     if as_json:
         typer.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in found], indent=2))
-        return
+    else:
+        _print(found, charge)
+
+
+def _print(found: "Sequence[Reclocked]", charge: str) -> None:
+    """Print a line for each run, and a sentence on each that would have gone another way under this clock."""
+    from rich.table import Column, Table
+
     figures = (Column(f"{what}, {charge}", justify="right") for what in ("s to target", "s in all"))
     table = Table("run", "method", "ran with", *figures)
     other = [one for one in found if one.depends and one.ran_with != charge]

@@ -72,18 +72,26 @@ def load(
     file = method if isinstance(method, str) and own.is_path(method) else None
     chosen = _chosen(base, theirs, mine, file, written=written, again=again)
     here, over = beside.get(name, {}), method is not None and not again
-    laid = flat if compared else ({**flat, **says} if over else {**says, **flat}) | here
+    laid = flat if compared else _laid(flat, says, here, over)
     table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
     config = _checked({**laid, **given}, table, any_target)
     if "paper" not in given and _another(flat, config):
         config = config.model_copy(update={"paper": ()})
-    for key in given:
-        if why := _idle(key, config):
-            raise SettingError(f"{key}: {why}.")
+    _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
     told = _left_out(name, {**says, **here}, config) if compared else _told(name, says if over else {}, here, source)
-    said = [text for key, text in told.items() if key not in given and _idle(key, config) is None]
-    return Loaded(config, chosen.method, (*said, *chosen.brought))
+    brought = _effective(told, given, config) + chosen.brought
+    return Loaded(config, chosen.method, brought)
+
+
+def _effective(told: Mapping[str, str], given: Mapping[str, Any], config: Config) -> tuple[str, ...]:
+    """What is told of settings that the user has not changed and that have an effect."""
+    return tuple(text for key, text in told.items() if key not in given and _idle(key, config) is None)
+
+
+def _laid(flat: dict[str, Any], says: Mapping[str, Any], here: Mapping[str, Any], over: bool) -> dict[str, Any]:
+    """The settings of a source with those that its method has by itself, `over` or below them, and with it `here`."""
+    return {**flat, **says, **here} if over else {**says, **flat, **here}
 
 
 def _told(name: str, says: Mapping[str, Any], here: Mapping[str, Any], source: Any) -> dict[str, str]:
@@ -241,6 +249,13 @@ def _another(flat: Mapping[str, Any], config: Config) -> bool:
     keys += ["data.name", "data.partition", "model.name"]
     before = {key: flat.get(key, attrgetter(key)(Config())) for key in keys}
     return any(value != attrgetter(key)(config) for key, value in before.items())
+
+
+def _refuse_idle(given: Mapping[str, Any], config: Config) -> None:
+    """Refuse a changed setting that has no effect together with the others."""
+    for key in given:
+        if why := _idle(key, config):
+            raise SettingError(f"{key}: {why}.")
 
 
 def _idle(key: str, config: Config) -> str | None:
