@@ -1,48 +1,16 @@
 """Replay: the authors' logs follow from our parts, and a log that does not is found out."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.paper.replay import replay
 
-# The first two rounds of the authors' MNIST log (seed 42): a few figures as they published them.
-LOG = {
-    "config": {"dataset": "mnist", "psi": 0.4, "seed": 42, "variant": "adaptive"},
-    "fl_config": {
-        "num_clients": 100,
-        "clients_per_round": 10,
-        "num_rounds": 100,
-        "local_steps": 50,
-        "bw_min_mbps": 1.0,
-        "bw_max_mbps": 5.0,
-        "comp_min_s": 0.1,
-        "comp_max_s": 0.5,
-        "theta_total": 0.2,
-        "theta_floor": 0.08,
-        "warmup_rounds": 1,
-        "alpha_cos": 0.4,
-        "local_lr": 0.05,
-        "tau_0": 1.0,
-    },
-    "summary": {"model_params": 7850},
-    "rounds": [
-        {
-            "round": 1,
-            "tau": 0.995,
-            "lr_base": 0.04975,
-            "theta_t": 1.0,
-            "beta_t": 0.85,
-            "selected": [36, 94, 73, 59, 15, 5, 86, 69, 1, 96],
-            "scores_sel": [0.36786, 0.41195, 0.79014, 0.39395, 0.09372, 0.36673, 0.77784, 0.38318, 0.10209, 0.41406],
-            "theta_k": [0.89689, 1.0, 1.0, 0.96049, 0.2285, 0.89414, 1.0, 0.93424, 0.2489, 1.0],
-            "bw_mbps_sel": [3.187, 2.642, 2.301, 1.795, 3.057, 3.099, 1.102, 3.493, 1.849, 1.915],
-            "sim_time_s": 23.695,
-            "sim_traffic_mb": 0.25632,
-        }
-    ],
-}
+LOGS = json.loads((Path(__file__).parent / "logs.json").read_text())
+"""Rounds 1, 2 and 100 of two of the authors' logs, as they published them."""
+LOG = {**LOGS["mnist"], "rounds": LOGS["mnist"]["rounds"][:1]}
 
 
 def written(tmp_path, log=LOG):
@@ -55,10 +23,10 @@ def changed(**entry):
     return {**LOG, "rounds": [{**LOG["rounds"][0], **entry}]}
 
 
-def test_a_round_of_the_authors_log_agrees(tmp_path):
-    result = replay(written(tmp_path))
-    assert result.passed
-    assert result.rounds == 1
+@pytest.mark.parametrize("name", LOGS)
+def test_rounds_of_the_authors_logs_agree(tmp_path, name):
+    result = replay(written(tmp_path, LOGS[name]))
+    assert (result.passed, result.rounds) == (True, 3)
     assert max(result.deviations.values()) < 1e-3
     assert result.deviations["theta_k"] > 0  # compared, not copied
 
@@ -122,8 +90,5 @@ def test_another_format_is_refused_in_one_sentence(tmp_path, text, sentence):
     with pytest.raises(HeteroSelectError, match=sentence) as caught:
         replay(path)
     assert str(path) in str(caught.value)
-
-
-def test_a_missing_log(tmp_path):
     with pytest.raises(HeteroSelectError, match="cannot be read"):
         replay(tmp_path / "none.json")

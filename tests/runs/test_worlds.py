@@ -243,7 +243,7 @@ def test_a_short_table_is_refused():
         ({"world.devices": "flops", "world.gflops_min": 99.0}, "gflops_min must be at most gflops_max"),
         (
             {"world.links": "table", "world.stress": "inverse"},
-            "stress must be none with links that are those of a table",
+            "stress must be none unless links are drawn; table gives them as they are",
         ),
         ({"world.links": "table", "world.coupling.persistence": 0.5}, "coupling must be 0 unless links is drawn"),
         ({"world.coupling.links_by_speed": 2.0}, "world.coupling.links_by_speed: allowed is a number ≥ -1 and ≤ 1"),

@@ -2,8 +2,6 @@
 
 import dataclasses
 import re
-import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +19,7 @@ from heteroselect.parts.select import DivFL, Oort, Softmax, Uniform
 from heteroselect.runs.folder import CONFIG, read_rounds
 from heteroselect.settings.config import Loaded, load, to_toml
 from heteroselect.settings.method import changed, completed, table, title
+from run_folders import PowerError, stop
 
 SMALL: dict[str, Any] = {"clients": 8, "selected": 2, "rounds": 3, "method.solver.steps": 2, "method.solver.batch": 8}
 
@@ -36,14 +35,6 @@ def kinds_of(method: Method) -> dict[str, str]:
 
 
 # The registry, written down and read.
-
-
-def test_every_method_of_the_registry_has_its_paper():
-    for name, entry in methods.REGISTRY.items():
-        assert entry.method.name == name
-        assert entry.paper
-        assert entry.summary
-        assert 2016 <= entry.year <= 2026
 
 
 @pytest.mark.parametrize("name", methods.REGISTRY)
@@ -84,13 +75,8 @@ def test_two_published_rules_are_crossed_by_name_and_the_run_can_be_run_again(tm
     first = heteroselect.run("mnist", method="fedavg", settings=changes, out=tmp_path / "a")
     written = tomllib.loads((tmp_path / "a" / CONFIG).read_text())["method"]
     assert written["name"] == "fedavg"
-    assert {role: written[role]["kind"] for role in ("select", "compress", "error_feedback", "allocate", "weigh")} == {
-        "select": "oort",
-        "compress": "stc",
-        "error_feedback": "error",
-        "allocate": "uniform",
-        "weigh": "uniform",
-    }
+    kinds = {"select": "oort", "compress": "stc", "error_feedback": "error", "allocate": "uniform", "weigh": "uniform"}
+    assert {role: written[role]["kind"] for role in kinds} == kinds
     again = heteroselect.run(tmp_path / "a" / CONFIG, out=tmp_path / "b")
     assert again.model_sha256 == first.model_sha256
     assert again.rounds == first.rounds
@@ -193,15 +179,6 @@ def test_a_biased_compressor_is_kept_with_a_deadline_where_both_were_chosen():
     assert (found.method.compress.kind, found.method.error_feedback.kind) == ("topk", "error")
 
 
-def test_what_was_brought_is_told_to_whoever_runs_it():
-    told: list[str] = []
-    heteroselect.run(
-        "mnist", method="fedavg", settings=SMALL | {"rounds": 1, "method.select.kind": "softmax"}, notice=told.append
-    )
-    assert len(told) == 1
-    assert told[0].startswith("method.select.kind=softmax brings method.score.kind=informativeness")
-
-
 def test_the_papers_ablation_keeps_schedule_and_ceiling():
     """`--method heteroselect --set method.allocate.kind=uniform` takes the score out of eq. 8, and nothing else."""
     before, after = methods.get("heteroselect").allocate, chosen("heteroselect", allocate="uniform").method.allocate
@@ -220,51 +197,25 @@ def test_another_solver_keeps_steps_and_batch_and_another_rate_its_start():
 # Refused.
 
 
+ERROR, NONE_ONLY = {"error_feedback": "error"}, "error_feedback none only"
+
+
 @pytest.mark.parametrize(
     ("base", "choice", "named", "reason"),
     [
-        (
-            "heteroselect",
-            {"compress": "drive", "error_feedback": "error"},
-            "method.compress",
-            "allowed with error_feedback none only",
-        ),
-        (
-            "heteroselect",
-            {"compress": "qsgd", "error_feedback": "error"},
-            "method.compress",
-            "error_feedback none only",
-        ),
-        (
-            "heteroselect",
-            {"compress": "wangni", "error_feedback": "error"},
-            "method.compress",
-            "error_feedback none only",
-        ),
-        (
-            "heteroselect",
-            {"compress": "terngrad", "error_feedback": "ef21"},
-            "method.compress",
-            "error_feedback none only",
-        ),
-        (
-            "heteroselect",
-            {"compress": "sign", "compress__scale": "step", "error_feedback": "error"},
-            "method.compress",
-            "error_feedback none only",
-        ),
+        ("heteroselect", {"compress": "drive"} | ERROR, "method.compress", f"allowed with {NONE_ONLY}"),
+        ("heteroselect", {"compress": "qsgd"} | ERROR, "method.compress", NONE_ONLY),
+        ("heteroselect", {"compress": "wangni"} | ERROR, "method.compress", NONE_ONLY),
+        ("heteroselect", {"compress": "terngrad", "error_feedback": "ef21"}, "method.compress", NONE_ONLY),
+        ("heteroselect", {"compress": "sign", "compress__scale": "step"} | ERROR, "method.compress", NONE_ONLY),
+        ("heteroselect", {"allocate": "price"} | ERROR, "method.compress", NONE_ONLY),
         ("heteroselect", {"compress": "sign", "error_feedback": "momentum"}, "method.", "momentum"),
         ("heteroselect", {"compress": "stc", "quantize": "uniform"}, "method.compress", "few-bit values of its own"),
         ("stc", {"quantize": "uniform"}, "method.compress", "stc has few-bit values of its own"),
         ("fedpaq", {"allocate": "uniform"}, "method.compress", "qsgd sends every coordinate"),
         ("heteroselect", {"error_feedback": "ef21", "weigh": "data"}, "method.", "everybody"),
-        (
-            "heteroselect",
-            {"error_feedback": "ef21", "weigh": "everybody", "server_optimizer": "momentum"},
-            "method.",
-            "running",
-        ),
-        ("heteroselect", {"weigh": "everybody", "error_feedback": "error"}, "method.weigh", "ef21"),
+        ("ef21", {"server_optimizer": "momentum"}, "method.", "running"),
+        ("heteroselect", {"weigh": "everybody"} | ERROR, "method.weigh", "ef21"),
         ("scaffold", {"local_steps": "device"}, "method.solver", "scaffold is allowed with local_steps equal only"),
         ("fedavg", {"solver": "scaffold", "local_steps": "device"}, "method.solver", "local_steps equal only"),
         ("feddyn", {"weigh": "data"}, "method.solver", "feddyn is allowed with weigh uniform only"),
@@ -275,12 +226,6 @@ def test_another_solver_keeps_steps_and_batch_and_another_rate_its_start():
         ("fedavg", {"lr": "score", "score": "none"}, "method.lr", "goes by a score"),
         ("heteroselect", {"allocate": "price", "compress": "topk"}, "method.allocate", "knows its variance"),
         ("heteroselect", {"weigh": "variance", "compress": "topk"}, "method.weigh", "method.compress.kind=drive"),
-        (
-            "heteroselect",
-            {"allocate": "price", "error_feedback": "error"},
-            "method.compress",
-            "error_feedback none only",
-        ),
     ],
 )
 def test_pairs_that_cannot_work_are_refused_with_the_reason(base, choice, named, reason):
@@ -289,24 +234,6 @@ def test_pairs_that_cannot_work_are_refused_with_the_reason(base, choice, named,
     assert str(caught.value).startswith(named)
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_on_the_command_line_that_is_one_sentence_and_exit_code_2(tmp_path):
-    words = [
-        "--set",
-        "method.compress.kind=drive",
-        "--set",
-        "method.error_feedback.kind=error",
-        "--out",
-        str(tmp_path / "run"),
-    ]
-    done = subprocess.run(
-        [sys.executable, "-m", "heteroselect", "run", "mnist", *words], capture_output=True, text=True
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "allowed with error_feedback none only" in done.stderr
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_memory_of_what_rounding_loses_is_allowed_without_a_sparse_compressor():
@@ -348,7 +275,7 @@ def test_two_parts_that_share_sketches_agree_on_them():
 
 # A part from a file.
 
-MINE = '''
+MINE = """
 from dataclasses import dataclass
 from typing import Literal
 
@@ -357,27 +284,20 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Seldom:
-    """Whoever has taken part least often."""
-
     patience: int = 0
     among: Literal["all", "even"] = "all"
 
     def select(self, scores, context):
-        waited = context.moment.round - context.population.last_round > self.patience
-        even = (context.ids % 2 == 0) | (self.among == "all")
-        order = np.lexsort((context.population.counts, ~waited, ~even))[: context.size]
-        return context.cohort(order)
+        return context.cohort(np.argsort(context.population.counts, kind="stable")[: context.size])
 
 
 class Twice:
-    """Needs more than nothing."""
-
     def __init__(self, size):
         self.size = size
 
 
 thrifty = Seldom(patience=2)
-'''
+"""
 
 
 @pytest.fixture
@@ -385,16 +305,6 @@ def mine(tmp_path: Path) -> Path:
     path = tmp_path / "mine.py"
     path.write_text(MINE)
     return path
-
-
-def test_a_part_from_a_file_runs_and_its_checksum_is_noted(mine, tmp_path):
-    changes = SMALL | {"rounds": 4, "method.select.kind": f"{mine}:Seldom"}
-    heteroselect.run("mnist", method="heteroselect", settings=changes, out=tmp_path / "run")
-    chosen_ = [client for line in read_rounds(tmp_path / "run") for client in line["selected"]]
-    assert sorted(chosen_) == list(range(8)), "four rounds of two, nobody twice"
-    written = tomllib.loads((tmp_path / "run" / CONFIG).read_text())["method"]["select"]
-    assert (written["kind"], written["patience"], written["among"]) == (f"{mine}:Seldom", 0, "all")
-    assert len(written["source"]) == 32
 
 
 @pytest.mark.slow
@@ -416,23 +326,15 @@ def test_a_run_with_a_part_from_a_file_is_run_again_only_when_the_file_is_named(
     assert other.config.method["select"] == {"kind": "uniform"}
 
 
-class PowerError(Exception):
-    """The run is stopped from within, as if the power had failed."""
-
-
 @pytest.mark.slow
 def test_a_run_with_a_part_from_a_file_goes_on_only_with_that_file(mine, tmp_path):
     key, kind = "method.select.kind", f"{mine}:Seldom"
     changes = SMALL | {key: kind, "rounds": 5, "simulate.checkpoint_rounds": 1}
     whole = heteroselect.run("mnist", settings=changes, out=tmp_path / "a")
 
-    def watch(line):
-        if line["round"] == 3:
-            raise PowerError
-
     out = tmp_path / "b"
     with pytest.raises(PowerError):
-        heteroselect.run("mnist", settings=changes, out=out, watch=watch)
+        heteroselect.run("mnist", settings=changes, out=out, watch=stop)
     with pytest.raises(HeteroSelectError, match="name its file again"):
         heteroselect.resume(out)
     with pytest.raises(HeteroSelectError, match="keeps its settings"):

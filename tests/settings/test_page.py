@@ -20,5 +20,5 @@ def test_the_lists_are_those_of_today_and_every_row_has_the_cells_of_its_table()
 
 def test_a_sentence_on_a_setting_stands_alone():
     for one in describe():
-        assert len(one.meaning.split()) > 3, one.key
+        assert len(one.meaning.split()) > 3, one.name
         assert "\n" not in one.meaning

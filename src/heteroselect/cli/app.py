@@ -23,8 +23,6 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.display.progress import err
 from heteroselect.version import __version__
 
-_ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True}
-
 app = typer.Typer(
     name="heteroselect",
     help="Federated learning: who takes part, how much may each client send, and how much does it count?",
@@ -34,12 +32,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for function in (
-    run, resume, show, compare, tune, study, report, reclock, privacy, data, presets, settings,
-    methods,
+    run, resume, show, compare, tune, study, report, reclock, privacy, data, presets, settings, methods,
 ):  # fmt: skip
     app.command(cls=Command)(function)
-for name in ("replay", "compare-log"):
-    app.command(name, hidden=True, add_help_option=False, context_settings=_ANYTHING)(paper.moved)
 app.add_typer(paper.app, name="paper")
 app.add_typer(typer.Typer(cls=Flower, help="Run on Flower, in its simulation or deployed."), name="flower")
 

@@ -1,6 +1,5 @@
 """heteroselect compare: methods and seeds under one clock, or pairs of two settings, and the tables of them."""
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,19 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heteroselect.cli.options import (
-    Changes,
-    DataDir,
-    Preset,
-    Quiet,
-    Rounds,
-    Seeds,
-    Threads,
-    changes_of,
-    listed,
-    numbers,
-)
-from heteroselect.cli.terminal import out, say, terminable
+from heteroselect.cli import options
+from heteroselect.cli.terminal import line, out, say, terminable
 from heteroselect.runs.display.progress import note
 
 if TYPE_CHECKING:
@@ -28,65 +16,41 @@ if TYPE_CHECKING:
     from heteroselect.comparison.result import Comparison
     from heteroselect.comparison.table import Table as Compared
 
-Charge = Annotated[
-    str | None,
-    typer.Option(help="The clock, whatever the preset's is: everything (default), uplink or paper; see world.charge."),
-]
-Crossed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cross",
-        metavar="KEY=VALUE,…",
-        help="Give it twice to cross two settings of one method, as in method.select.kind=uniform,oort.",
-    ),
-]
-Tuned = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Each method with the settings that `heteroselect tune` found and left in this folder."
-    ),
-]
+NAMES = "Names with commas, or your own, FILE.py:NAME; differences are to the first. With --cross one (fedavg)."
+CHARGE = "What counts as time: everything (default, whatever the preset says), uplink or paper; see world.charge."
+CROSS = "Give it twice to cross two settings of one method, as in method.select.kind=uniform,oort."
+TUNED = "Each method with the settings that `heteroselect tune` found and left in this folder."
+OUT = "A folder; an unfinished comparison in it is continued."
 
 
 def compare(
-    preset: Preset,
-    names: Annotated[
-        str,
-        typer.Option(
-            "--methods",
-            help="Names with commas, or your own, FILE.py:NAME; differences are to the first one. With --cross one "
-            "method, by default fedavg.",
-            show_default=False,
-        ),
-    ] = "",
-    seeds: Seeds = "42,43,44,45,46",
-    rounds: Rounds = None,
-    charge: Charge = None,
-    set_: Changes = None,
-    crossed: Crossed = None,
-    tuned: Tuned = None,
-    threads: Threads = None,
-    data_dir: DataDir = None,
-    out_dir: Annotated[
-        Path | None, typer.Option("--out", help="A folder; an unfinished comparison in it is continued.")
-    ] = None,
+    preset: options.Preset,
+    names: Annotated[str, typer.Option("--methods", help=NAMES, show_default=False)] = "",
+    seeds: options.Seeds = "42,43,44,45,46",
+    rounds: options.Rounds = None,
+    charge: Annotated[str | None, typer.Option(help=CHARGE)] = None,
+    set_: options.Changes = None,
+    crossed: Annotated[list[str] | None, typer.Option("--cross", metavar="KEY=VALUE,…", help=CROSS)] = None,
+    tuned: Annotated[Path | None, typer.Option(metavar="DIR", help=TUNED)] = None,
+    threads: options.Threads = None,
+    data_dir: options.DataDir = None,
+    out_dir: Annotated[Path | None, typer.Option("--out", help=OUT)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print compare.json and nothing else.")] = False,
-    quiet: Quiet = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run several methods under one clock and compare them."""
     from heteroselect.comparison import calls
     from heteroselect.comparison.cross import read_axes
 
-    stem = "cross" if crossed else "compare"
     path = out_dir or Path("compare") / f"{Path(preset).stem}{'-cross' if crossed else ''}"
     with going_on(path):
-        found: Comparison = inspect.unwrap(calls.compare)(
+        found = calls.compare(
             preset,
-            listed(names) or (["fedavg"] if crossed else []),
-            seeds=numbers("--seeds", seeds),
+            options.listed(names) or (["fedavg"] if crossed else []),
+            seeds=options.numbers("--seeds", seeds),
             rounds=rounds,
             charge=charge,
-            settings=changes_of(set_, data_dir),
+            settings=options.changes_of(set_, data_dir),
             cross=read_axes(crossed) if crossed else None,
             tuned=tuned,
             out=path,
@@ -96,13 +60,13 @@ def compare(
             warn=say,
         )
     if as_json:
-        typer.echo((path / f"{stem}.json").read_text())
+        typer.echo((path / ("cross.json" if crossed else "compare.json")).read_text())
     elif not quiet:
         if found.crossing is not None:
             print_cross(found.crossing)
         else:
             print_table(found.table, path / "compare.md")
-        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+        line(f"folder: {path}")
     end(found)
 
 
@@ -126,11 +90,11 @@ def end(found: "Comparison") -> None:
 
 
 def print_table(table: "Compared", file: Path) -> None:
-    """The columns that the terminal has room for; `file` has all of them."""
+    """Print the columns that the terminal has room for; `file` has all of them."""
     from rich.table import Table
 
     heads, *rows = table.cells()
-    out.print(table.clock(), markup=False, highlight=False, soft_wrap=True)
+    line(table.clock())
     tables, widths = table.fitting(out.width), table.widths()
     for places in tables:
         shown = Table()
@@ -140,13 +104,13 @@ def print_table(table: "Compared", file: Path) -> None:
             shown.add_row(*(cells[at] for at in places))
         out.print(shown)
     if len({at for places in tables for at in places}) < len(heads):
-        out.print(f"All {len(heads)} columns are in {file}.", markup=False, highlight=False, soft_wrap=True)
+        line(f"All {len(heads)} columns are in {file}.")
     for text in table.notes():
-        out.print(text, markup=False, highlight=False, soft_wrap=True)
+        line(text)
 
 
 def print_cross(found: "Crossing") -> None:
-    """The final accuracies and the bytes of all pairs, and one sentence on how the two settings interact."""
+    """Print the final accuracies and the bytes of all pairs, and one sentence on how the two settings interact."""
     from rich.table import Column, Table
 
     from heteroselect.comparison import cross_table as tables
@@ -161,4 +125,4 @@ def print_cross(found: "Crossing") -> None:
             table.add_row(level, *(tables.in_line(found, name, (a, b)) for b in range(len(columns))))
         out.print(table)
         if effects is not None:
-            out.print(tables.interaction(outcome, effects), highlight=False)
+            line(tables.interaction(outcome, effects))

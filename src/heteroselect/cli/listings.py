@@ -8,10 +8,11 @@ from rich import box
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from heteroselect.core.part import Declared
     from heteroselect.round.method import Method
-    from heteroselect.settings import Config, Setting
+    from heteroselect.settings import Config
 
-    Kind = tuple[str, str, list[Setting]]
+    Kind = tuple[str, str, list[Declared]]
     """a role, a kind of it, and the settings of that kind"""
 
 ROLES = {
@@ -70,9 +71,9 @@ def parts_text(method: "Method", *, whole: bool = False) -> str:
     return "\n".join([*lines, f"  {'needs':16} {needs}"])
 
 
-def settings_text(settings: "Iterable[Setting]") -> str:
+def settings_text(settings: "Iterable[Declared]") -> str:
     """A list for the terminal, with the keys that `--set` takes."""
-    return "\n".join(f"{one.key} = {_shown(one.default)}    ({one.allowed})\n    {one.meaning}" for one in settings)
+    return "\n".join(f"{one.name} = {_shown(one.default)}    ({one.allowed})\n    {one.meaning}" for one in settings)
 
 
 def kinds_text(kinds: "Iterable[Kind]") -> str:
@@ -87,9 +88,9 @@ def kinds_text(kinds: "Iterable[Kind]") -> str:
     return "\n".join(parts).rstrip()
 
 
-def settings_page(settings: "Iterable[Setting]") -> str:
+def settings_page(settings: "Iterable[Declared]") -> str:
     """The list of settings as a Markdown table."""
-    return _page(_row(one, one.key) for one in settings)
+    return _page(_row(one, one.name) for one in settings)
 
 
 def kinds_page(kinds: "Iterable[Kind]") -> str:
@@ -99,12 +100,12 @@ def kinds_page(kinds: "Iterable[Kind]") -> str:
         rows = []
         for _, kind, settings in same:
             rows.append([f'**`kind = "{kind}"`**', "", "", _brings(role, kind)])
-            rows += [_row(one, one.key.rpartition(".")[2]) for one in settings]
+            rows += [_row(one, one.name.rpartition(".")[2]) for one in settings]
         parts.append(f"### `[method.{role}]`: {ROLES[role]}\n\n{_page(rows)}")
     return "\n\n".join(parts)
 
 
-def _row(setting: "Setting", name: str) -> list[str]:
+def _row(setting: "Declared", name: str) -> list[str]:
     return [f"`{name}`", _shown(setting.default), setting.allowed, setting.meaning]
 
 

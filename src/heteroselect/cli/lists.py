@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from heteroselect.cli import listings
 from heteroselect.cli.terminal import out
@@ -13,14 +12,15 @@ from heteroselect.errors import SettingError
 
 if TYPE_CHECKING:
     from heteroselect.cli.listings import Kind
-    from heteroselect.settings import Setting
+    from heteroselect.core.part import Declared
 
 
 def presets() -> None:
     """List the ready experiments."""
     from heteroselect.settings import config
 
-    _print(listings.presets_table({name: config.load(name).config for name in config.presets()}))
+    console = Console(width=min(out.width, 100) if out.is_terminal else 100)
+    console.print(listings.presets_table({name: config.load(name).config for name in config.presets()}))
 
 
 def settings(
@@ -32,7 +32,7 @@ def settings(
     """List every setting: default, what is allowed, meaning."""
     general, kinds = list(general_settings(prefix)), list(method_settings(prefix))
     if not general and not kinds:
-        groups = dict.fromkeys(one.key.rpartition(".")[0] for one in general_settings())
+        groups = dict.fromkeys(one.name.rpartition(".")[0] for one in general_settings())
         names = [name for name in groups if name] + [f"method.{role}" for role in listings.ROLES]
         raise SettingError(f"settings: none starts with {prefix!r}; the groups are {', '.join(names)}.")
     if markdown:
@@ -42,13 +42,14 @@ def settings(
     typer.echo("\n\n".join(filter(None, found)))
 
 
-def general_settings(prefix: str = "") -> "Iterator[Setting]":
+def general_settings(prefix: str = "") -> "Iterator[Declared]":
     """The settings of run, data, model and world, and the name of the method."""
-    from heteroselect.settings import Setting, describe
+    from heteroselect.core.part import Declared
+    from heteroselect.settings import describe
 
-    meaning = "the method whose parts are taken (--method)"
-    name = Setting("method.name", "heteroselect", "a name, see `heteroselect methods`", meaning)
-    return (one for one in (*describe(), name) if one.key.startswith(prefix))
+    meaning = "method whose parts are taken (--method), see `heteroselect methods`"
+    name = Declared("method.name", str, "heteroselect", meaning, {})
+    return (one for one in (*describe(), name) if one.name.startswith(prefix))
 
 
 def method_settings(prefix: str = "") -> "Iterator[Kind]":
@@ -58,7 +59,7 @@ def method_settings(prefix: str = "") -> "Iterator[Kind]":
     for role, kind, settings in describe():
         if f"method.{role}.{kind}".startswith(prefix) or f"method.{role}.kind" == prefix:
             yield role, kind, settings
-        elif some := [one for one in settings if one.key.startswith(prefix)]:
+        elif some := [one for one in settings if one.name.startswith(prefix)]:
             yield role, kind, some
 
 
@@ -79,8 +80,3 @@ def methods(
     method = own.method(name) if own.is_path(name) else get(name)
     about = REGISTRY[name].text() if name in REGISTRY else f"{method.name}: your own, from {name}"
     typer.echo(f"{about}\n\n{listings.parts_text(method, whole=whole)}")
-
-
-def _print(table: Table) -> None:
-    """At most 100 columns wide, and 100 in a file."""
-    Console(width=min(out.width, 100) if out.is_terminal else 100).print(table)

@@ -17,29 +17,23 @@ from heteroselect.runs.folder import ROUNDS, as_user_error, whole_rounds
 app = typer.Typer(help="Recompute the authors' logs, or compare a run with one.", no_args_is_help=True)
 
 
-def moved(context: typer.Context) -> None:
-    """Answer a name of before with the new one."""
-    raise HeteroSelectError(f"{context.info_name} is now `heteroselect paper {context.info_name}`.")
-
-
 @app.command(cls=Command)
 def replay(
     logs: Logs, as_json: Annotated[bool, typer.Option("--json", help="Print the deviations as JSON.")] = False
 ) -> None:
-    """Recompute the authors' logs.
-
-    The exit code is 1 where a number deviates.
-    """
+    """Recompute the authors' logs. The exit code is 1 where a number deviates."""
     from heteroselect.paper.replay import replay as replay_log
 
     replays = [replay_log(path) for path in logs]
     if as_json:
-        typer.echo(json.dumps([{**vars(r), "path": str(r.path), "passed": r.passed} for r in replays], indent=2))
+        typer.echo(
+            json.dumps([{**vars(one), "path": str(one.path), "passed": one.passed} for one in replays], indent=2)
+        )
     else:
         out.print("largest relative deviation from the log")
         for one in replays:
             out.print(one.text(), markup=True, highlight=False, soft_wrap=True)
-    if not all(r.passed for r in replays):
+    if not all(one.passed for one in replays):
         raise typer.Exit(1)
 
 
@@ -50,10 +44,8 @@ def compare_log(
     rounds: Annotated[str, typer.Option(help="The rounds to compare at, as in 5,11,15.")] = "",
     out_dir: Annotated[Path | None, typer.Option("--out", help="A folder for compare-log.md and .svg.")] = None,
 ) -> None:
-    """Compare a run with the authors' log of the same experiment.
-
-    Accuracy, loss and the parts of the score; the exit code is 1 where they differ by more than is allowed.
-    """
+    """Compare a run with the authors' log of the same experiment. The exit code is 1 where accuracy, loss or the parts
+    of the score differ by more than is allowed."""
     if out_dir is not None:
         require("report", "--out")
     from heteroselect.paper import compare_log as against

@@ -8,46 +8,45 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heteroselect.cli import options
+from heteroselect.cli.terminal import undamaged
 from heteroselect.errors import FolderError
+from heteroselect.runs.folder import CONFIG, finished, read_rounds
 
 if TYPE_CHECKING:
     from heteroselect.runs.accountant import Promise
 
 MULTIPLIERS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-5
+CHANCE = "Probability δ that ε does not hold; choose it below 1/number of users."
+WHAT = "A preset, a TOML file or a run folder; without it, a table of all presets."
 
 
 def privacy(
-    what: Annotated[
-        str | None, typer.Argument(help="A preset, a TOML file or a run folder; without it, a table of all presets.")
-    ] = None,
+    what: Annotated[str | None, typer.Argument(help=WHAT)] = None,
     method: options.Named = None,
     rounds: options.Rounds = None,
     set_: options.Changes = None,
-    delta: Annotated[float, typer.Option(help="δ; choose it below 1/number of users.")] = DELTA,
+    delta: Annotated[float, typer.Option(help=CHANCE)] = DELTA,
     as_json: Annotated[bool, typer.Option("--json", help="Print the promise as JSON and nothing else.")] = False,
 ) -> None:
-    """Say what the noise of a method promises to a user: ε at δ, and by which accountant."""
+    """Say what the noise of a method promises to each user. That is ε at δ, by the accountant of dp-accounting."""
     from heteroselect.runs.accountant import promise
-    from heteroselect.runs.folder import CONFIG
     from heteroselect.settings.config import load
 
     if what is None:
         typer.echo(presets_table(delta), nl=False)
         return
-    folder = Path(what) if Path(what).is_dir() else None
-    source = what if folder is None else folder / CONFIG
-    played = None if folder is None else rounds_of(folder, method, rounds, set_)
+    source, played = Path(what), None
+    if source.is_dir():
+        source, played = source / CONFIG, rounds_of(source, method, rounds, set_)
     loaded = load(source, method=method, changes=options.changes_of(set_, rounds=rounds), any_target=True)
     found = promise(loaded.method, loaded.config, delta=delta, played=played)
     typer.echo(json.dumps(asdict(found), indent=2) if as_json else sentences(found))
 
 
 def rounds_of(folder: Path, method: str | None, rounds: int | None, set_: list[str] | None) -> list[dict[str, Any]]:
-    """The rounds of a run that has ended. It is as it was played: nothing can be set any more, and nothing that it was
-    begun with may have been changed since."""
+    """The rounds of a run that has ended, of which nothing can be set any more."""
     from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
-    from heteroselect.runs.folder import CONFIG, finished, read_rounds
     from heteroselect.settings import own
     from heteroselect.settings.config import read_config
 
@@ -58,14 +57,12 @@ def rounds_of(folder: Path, method: str | None, rounds: int | None, set_: list[s
         raise FolderError(f"privacy: the run in {folder} is over; change settings of its {CONFIG} instead.")
     if not finished(folder):
         raise FolderError(f"privacy: the run in {folder} has not ended; name one that has, or its {CONFIG}.")
-    try:
+    with undamaged(folder, "privacy"):
         refuse_edited(folder, Fingerprint.read(folder), read_config(folder / CONFIG))
         played = read_rounds(folder)
         if not played or not all(line["weights"] for line in played):
             raise ValueError("no weights")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FolderError(f"privacy: the files in {folder} are damaged ({error}).") from error
-    return played
+        return played
 
 
 def sentences(found: "Promise") -> str:

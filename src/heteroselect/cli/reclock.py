@@ -8,27 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heteroselect.cli.options import Json
-from heteroselect.cli.terminal import out, say
+from heteroselect.cli.terminal import line, out, say
 from heteroselect.errors import HeteroSelectError
 
 if TYPE_CHECKING:
     from heteroselect.runs.reclock import Reclocked
 
+OUT = "Also write the runs that do not depend on the clock as they would have been, to OUT/METHOD/seed-N."
+
 
 def reclock(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders of runs that have ended.")],
     charge: Annotated[str, typer.Option(help="paper, uplink or everything; see world.charge.")] = "everything",
-    out_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            help="Also write the runs that do not depend on the clock as they would have been, to OUT/METHOD/seed-N.",
-        ),
-    ] = None,
-    as_json: Json = False,
+    out_dir: Annotated[Path | None, typer.Option("--out", help=OUT)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the seconds as JSON and nothing else.")] = False,
 ) -> None:
-    """Show the seconds of runs as another clock charges them; nothing is run again."""
+    """Show the seconds of runs under another clock. Nothing is run again."""
     from heteroselect.runs import reclock as clocks
 
     found = [clocks.reclock(folder, charge) for folder in folders]
@@ -45,7 +40,7 @@ def reclock(
 
 
 def _print(found: "Sequence[Reclocked]", charge: str) -> None:
-    """A line for each run, and a sentence on each that would have gone another way under this clock."""
+    """Print a line for each run, and a sentence on each that would have gone another way under this clock."""
     from rich.table import Column, Table
 
     figures = (Column(f"{what}, {charge}", justify="right") for what in ("s to target", "s in all"))
@@ -57,7 +52,5 @@ def _print(found: "Sequence[Reclocked]", charge: str) -> None:
         table.add_row(str(one.path), one.method, one.ran_with, reached, f"{one.total_seconds:,.1f}{star}")
     out.print(table)
     for one in other:
-        text = (
-            f"* {one.path}: what {' and '.join(one.depends)} decides depends on the clock; these are the rounds that "
-        )
-        out.print(f"{text}were run under {one.ran_with}.", highlight=False, markup=False, soft_wrap=True)
+        what = f"* {one.path}: what {' and '.join(one.depends)} decides depends on the clock"
+        line(f"{what}; these are the rounds that were run under {one.ran_with}.")

@@ -1,8 +1,7 @@
 """heteroselect run · resume."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,8 +10,7 @@ from heteroselect.cli.terminal import print_result, say, terminable
 from heteroselect.runs.display.progress import err, note
 from heteroselect.runs.folder import finished, numbered
 
-if TYPE_CHECKING:
-    from heteroselect.runs.result import Result
+MORE = "Give it more rounds than it was begun with; schedules then go by the new total."
 
 
 def run(
@@ -36,10 +34,10 @@ def run(
     """
     with terminable():
         with err.status("setting up: PyTorch"):  # it takes seconds to import
-            from heteroselect.runs.calls import run as play
-
-        result = _played(
-            lambda: play(
+            from heteroselect.runs import calls
+            from heteroselect.runs.result import Interrupted
+        try:
+            result = calls.run(
                 preset,
                 seed=seed,
                 rounds=rounds,
@@ -53,7 +51,8 @@ def run(
                 notice=None if quiet or as_json else note,
                 warn=say,
             )
-        )
+        except Interrupted as stop:
+            result = stop.result
     print_result(result, as_json=as_json, quiet=quiet)
 
 
@@ -61,9 +60,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run that was killed or interrupted.")],
     method: options.OwnMethod = None,
     set_: options.OwnParts = None,
-    rounds: Annotated[
-        int | None, typer.Option(help="Give it more rounds than it was begun with; schedules then go by the new total.")
-    ] = None,
+    rounds: Annotated[int | None, typer.Option(help=MORE)] = None,
     threads: options.Threads = None,
     log: options.Log = None,
     as_json: options.Json = False,
@@ -73,10 +70,10 @@ def resume(
     over = finished(folder)
     with terminable():
         with err.status("setting up: PyTorch"):
-            from heteroselect.runs.calls import resume as go_on
-
-        result = _played(
-            lambda: go_on(
+            from heteroselect.runs import calls
+            from heteroselect.runs.result import Interrupted
+        try:
+            result = calls.resume(
                 folder,
                 rounds=rounds,
                 method=method,
@@ -86,17 +83,8 @@ def resume(
                 log=log or (),
                 warn=say,
             )
-        )
+        except Interrupted as stop:
+            result = stop.result
     if over and not as_json:
         note(f"the run in {folder} has finished; there is nothing to resume.")
     print_result(result, as_json=as_json, quiet=quiet)
-
-
-def _played(play: Callable[[], "Result"]) -> "Result":
-    """The result of a run, also of one that was interrupted."""
-    from heteroselect.runs.result import Interrupted
-
-    try:
-        return play()
-    except Interrupted as stop:
-        return stop.result

@@ -1,17 +1,15 @@
-"""heteroselect show. It reads the files as they are, so that runs of every version can be shown."""
+"""heteroselect show. It reads the files as they are, without the model of the run."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from heteroselect.cli.options import Folder, Json
-from heteroselect.cli.terminal import out
+from heteroselect.cli.terminal import line, out, paper_beside, undamaged
 from heteroselect.core.measure import Measure
-from heteroselect.errors import HeteroSelectError
+from heteroselect.errors import FolderError
 from heteroselect.extras import require
 from heteroselect.runs.display.progress import note
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
@@ -27,20 +25,17 @@ def show(
         require("report", "--figure")
     _refuse_others(folder)
     from heteroselect.comparison.report import tables  # these take NumPy, for which help does not wait
-    from heteroselect.comparison.report.beside import beside, with_clock
     from heteroselect.settings import PaperRow
 
-    with _damaged(folder):
+    with undamaged(folder, "show"):
         summary, lines, config = _read(folder)
-        rows = [PaperRow.model_validate(row) for row in config.get("paper", [])]
-        paper = beside(rows, len(lines), reached=summary["rounds_to_target"] is not None)
-        paper = with_clock(paper, [summary.get("charge", "paper")])
+        paper = paper_beside(summary, lines, [PaperRow.model_validate(row) for row in config.get("paper", [])])
         if as_json:
             typer.echo(json.dumps(summary, indent=2))
         else:
             out.print(tables.result_table(summary, lines, paper))
-            curve = [line["accuracy"] for line in lines if line["accuracy"] is not None]
-            out.print(f"{Measure.of(summary).name} {tables.sparkline(curve)}", highlight=False)
+            curve = [one["accuracy"] for one in lines if one["accuracy"] is not None]
+            line(f"{Measure.of(summary).name} {tables.sparkline(curve)}")
     if figure is not None:
         from heteroselect.comparison.report.figure import draw_run  # Matplotlib takes a second to import
 
@@ -53,18 +48,9 @@ def _refuse_others(folder: Path) -> None:
     if not (folder / CONFIG).is_file() or not (folder / ROUNDS).is_file():
         written = sorted(file.name for file in folder.glob("*.md") if file.with_suffix(".json").is_file())
         hint = f"; the table of this comparison is {folder / written[0]}" if written else ""
-        raise HeteroSelectError(f"show: {folder} is no run folder; it needs {CONFIG} and {ROUNDS}{hint}.")
+        raise FolderError(f"show: {folder} is no run folder; it needs {CONFIG} and {ROUNDS}{hint}.")
     if not (folder / SUMMARY).is_file():
-        raise HeteroSelectError(f"show: the run in {folder} has not finished; it has no {SUMMARY} yet.")
-
-
-@contextmanager
-def _damaged(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise HeteroSelectError(f"show: the files in {folder} are damaged ({reason}).") from error
+        raise FolderError(f"show: the run in {folder} has not finished; it has no {SUMMARY} yet.")
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
@@ -75,7 +61,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str,
 
     summary, lines, config = read_summary(folder), read_rounds(folder), read_config(folder / CONFIG)
     CheckedSummary.model_validate(summary)
-    for line in lines:
-        CheckedLine.model_validate(line)
+    for one in lines:
+        CheckedLine.model_validate(one)
     refuse_edited(folder, Fingerprint.read(folder), config)
     return summary, lines, config

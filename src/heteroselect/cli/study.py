@@ -1,49 +1,41 @@
 """heteroselect study: the runs that a file stands for, and the table and the page of them."""
 
-import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from heteroselect.cli import options
 from heteroselect.cli.compare import end, going_on, print_table
-from heteroselect.cli.options import DataDir, Quiet, Threads, changes_of
-from heteroselect.cli.terminal import out, say
+from heteroselect.cli.terminal import line, say
 from heteroselect.runs.display.progress import note
 
 if TYPE_CHECKING:
     from heteroselect.comparison.grid import Cell
-    from heteroselect.comparison.result import Comparison
+
+FILE = "A preset, rows, seeds and axes to cross."
+OUT = "A folder for the runs; what is there, or in a study's folder beside it, is not run again."
+RESULTS = "Also put its rows and claims, with verdicts, into this file."
 
 
 def study(
-    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="A preset, rows, seeds and axes to cross.")],
-    out_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="A folder for the runs; what is there, or in a study's folder beside it, is not run again."
-        ),
-    ] = None,
-    also: Annotated[
-        list[Path] | None, typer.Option("--also", metavar="DIR", help="Take finished runs from here, too.")
-    ] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help=FILE)],
+    out_dir: Annotated[Path | None, typer.Option("--out", help=OUT)] = None,
+    also: Annotated[list[Path] | None, typer.Option(metavar="DIR", help="Take finished runs from here, too.")] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="ROW", help="Only this row; may be given again.")] = None,
     budget: Annotated[float | None, typer.Option(metavar="MINUTES", help="Start no run after so many minutes.")] = None,
-    results: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.json", help="Also put its rows and claims, with verdicts, into this file."),
-    ] = None,
+    results: Annotated[Path | None, typer.Option(metavar="FILE.json", help=RESULTS)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be run, and for how long.")] = False,
-    threads: Threads = None,
-    data_dir: DataDir = None,
-    quiet: Quiet = False,
+    threads: options.Threads = None,
+    data_dir: options.DataDir = None,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Run what is missing of a study, and write its table and its page."""
+    """Run what is missing of a study, and write its table and page."""
     from heteroselect.comparison import calls
     from heteroselect.comparison import study as studies
 
-    path, settings = out_dir or Path("runs") / file.stem, changes_of(None, data_dir)
+    path, settings = out_dir or Path("runs") / file.stem, options.changes_of(None, data_dir)
     if dry_run:
         planned = studies.plan(studies.read(file, settings), path, only or [], also or [])
         for label, reason in planned.refused.items():
@@ -51,7 +43,7 @@ def study(
         _print_left(planned.cells, file, results)
         return
     with going_on(path):
-        found: Comparison = inspect.unwrap(calls.study)(
+        found = calls.study(
             file,
             only=only or (),
             also=also or (),
@@ -67,13 +59,13 @@ def study(
     if not quiet:
         print_table(found.table, path / f"{file.stem}.md")
         for sentence in found.claims:
-            out.print(sentence, markup=False, highlight=False)
-        out.print(f"folder: {path}", highlight=False, soft_wrap=True)
+            line(sentence)
+        line(f"folder: {path}")
     end(found)
 
 
 def _print_left(cells: "Sequence[Cell]", file: Path, results: Path | None) -> None:
-    """What is left to run here, and for how long, and of how many of these a file of results has the figures."""
+    """Print what is left to run here, and for how long, and of how many of these a file of results has the figures."""
     from heteroselect.comparison.results import holds_results, recorded
     from heteroselect.comparison.study import estimate
 
@@ -83,8 +75,7 @@ def _print_left(cells: "Sequence[Cell]", file: Path, results: Path | None) -> No
     there = recorded(results, file.stem, left) if results is not None else []
     for cell in left:
         known = f"; its figures are in {results}" if any(cell is one for one in there) else ""
-        text = f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds{known}"
-        out.print(text, markup=False, highlight=False, soft_wrap=True)
+        line(f"{cell.method}, seed {cell.seed}: {cell.config.last_round} rounds{known}")
     pace = "" if seconds is None else f", about {seconds / 60:.0f} minutes at the pace of those that are there"
     also = f" (the figures of {len(there)} of them are in {results})" if there else ""
-    typer.echo(f"{len(left)} of {len(cells)} runs are left{pace if left else ''}{also}.")
+    line(f"{len(left)} of {len(cells)} runs are left{pace if left else ''}{also}.")

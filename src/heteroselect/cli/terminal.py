@@ -1,29 +1,33 @@
-"""What a run prints on a terminal: progress, notices and its result."""
+"""What a run prints on a terminal: notices and its result."""
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
-from heteroselect.runs.display import progress
-from heteroselect.runs.display.progress import Watch, err, note
-from heteroselect.runs.folder import whole_rounds
+from heteroselect.errors import FolderError
+from heteroselect.runs.display.progress import err, note
 
 if TYPE_CHECKING:
     from heteroselect.runs.result import Result
-    from heteroselect.settings import Config
+    from heteroselect.settings import Config, PaperRow
 
 out = Console(markup=False)  # what is printed has names of strangers in it, which are no markup
 
 
+def line(text: str) -> None:
+    """Print one line on standard output, as it is."""
+    out.print(text, highlight=False, soft_wrap=True)
+
+
 def say(text: str) -> None:
     """Print a warning on standard error."""
-    err.print(f"heteroselect: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    err.print(f"heteroselect: {text}", style="yellow", highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -45,16 +49,13 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def watching(last: int, *, quiet: bool, folder: Path | None = None) -> Iterator[Watch]:
-    """Show the progress of a run up to its last round on standard error: live on a terminal, about ten lines
-    elsewhere. Of a run that goes on, what was sent before is in its `folder`."""
-
-    def sent(number: int) -> float:
-        before = whole_rounds(folder, number - 1) if folder else []
-        return float(sum(one["bytes_up"] for one in before)) / 1e6
-
-    with progress.watching(last, progress.where(not quiet), sent=sent) as watch:
-        yield watch
+def undamaged(folder: Path, who: str) -> Iterator[None]:
+    """Turn what damaged files of a run raise into one sentence of the command `who`."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise FolderError(f"{who}: the files in {folder} are damaged ({reason}).") from error
 
 
 def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
@@ -62,18 +63,25 @@ def print_result(result: "Result", *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result.summary, indent=2))
     elif not quiet:
-        from heteroselect.comparison.report import tables  # these take NumPy, for which help does not wait
-        from heteroselect.comparison.report.beside import beside, with_clock
+        from heteroselect.comparison.report.tables import result_table  # it takes NumPy, for which help does not wait
 
-        reached = result.summary["rounds_to_target"] is not None
-        paper = beside(result.config.paper, len(result.rounds), reached=reached)
-        paper = with_clock(paper, [result.config.world.charge])
-        out.print(tables.result_table(result.summary, result.rounds, paper))
-        out.print(f"folder: {result.folder}", highlight=False, soft_wrap=True)
+        paper = paper_beside(result.summary, result.rounds, result.config.paper)
+        out.print(result_table(result.summary, result.rounds, paper))
+        line(f"folder: {result.folder}")
     if result.summary["status"] == "interrupted":
         words = ["heteroselect", "resume", str(result.folder), *own_files(result.config)]
         note(f"interrupted after round {len(result.rounds)}; `{' '.join(words)}` continues it.")
         raise typer.Exit(130)
+
+
+def paper_beside(
+    summary: dict[str, Any], rounds: list[dict[str, Any]], paper: "Sequence[PaperRow]"
+) -> "list[PaperRow]":
+    """What of its paper's figures may stand beside those of a run."""
+    from heteroselect.comparison.report.beside import beside, with_clock
+
+    rows = beside(paper, len(rounds), reached=summary["rounds_to_target"] is not None)
+    return with_clock(rows, [summary.get("charge", "paper")])
 
 
 def own_files(config: "Config") -> Iterator[str]:

@@ -20,7 +20,7 @@ from heteroselect.comparison.result import Comparison
 from heteroselect.comparison.tune import Found, Tuned
 from heteroselect.core.evaluate import Function, Metric
 from heteroselect.core.flat import Loss
-from heteroselect.errors import SettingError, in_python
+from heteroselect.errors import SettingError
 from heteroselect.extras import require
 from heteroselect.round.method import Method
 from heteroselect.runs.display.progress import shown, where
@@ -32,7 +32,6 @@ SEEDS = (42, 43, 44, 45, 46)
 Tell = Callable[[str], None] | None
 
 
-@in_python
 def compare(
     config: Source = "mnist",
     methods: Sequence[str | Method] = ("heteroselect", "fedavg"),
@@ -108,7 +107,6 @@ def compare(
         return found
 
 
-@in_python
 def study(
     source: Source,
     *,
@@ -183,7 +181,6 @@ def _write_cross(crossing: crosses.Crossing, path: Path, command: str) -> None:
     heatmap.write(crossing, path, command)
 
 
-@in_python
 def tune(
     config: Source = "mnist",
     methods: Sequence[str | Method] = ("heteroselect", "fedavg"),

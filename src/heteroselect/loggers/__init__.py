@@ -17,9 +17,8 @@ Sink = Callable[[int, Mapping[str, float]], None]
 Opener = Callable[[str, Path], AbstractContextManager[Sink]]
 """Opens a logger for a run, by its name and the folder that it may write to."""
 
-PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow", "wandb": "wandb"}
-"""The loggers, and what each needs."""
-
+PACKAGES = ("tensorboard", "mlflow", "wandb")
+"""The loggers, each by the name of the package that it needs."""
 
 Logs = str | Opener | Sequence[str | Opener]
 """What `log` may be: a name, FILE.py:NAME, a function of one's own, or several of them."""
@@ -50,7 +49,7 @@ def _opener(name: str) -> Opener:
             f"log: there is no logger {name!r}{meant(name, PACKAGES)}; name {', '.join(PACKAGES)}, or FILE.py:NAME."
         )
     try:
-        import_module(PACKAGES[name])
+        import_module(name)
     except ImportError as error:
         raise MissingExtra(f"log: {name} is not installed; `pip install 'heteroselect[{name}]'` brings it.") from error
     return cast(Opener, import_module(f"{__name__}.to_{name}").opened)
@@ -60,7 +59,8 @@ def figures(line: Mapping[str, Any]) -> dict[str, float]:
     """The numbers of a round's line; those in a table by the table's name and their own. Lists are left out: they have
     a number for each client or class.
 
-    >>> figures({"round": 3, "accuracy": None, "seconds": 2.5, "scores": [1.0], "score_parts": {"loss": 0.5}})
+    >>> line = {"round": 3, "accuracy": None, "done": True, "seconds": 2.5, "scores": [1.0]}
+    >>> figures({**line, "score_parts": {"loss": 0.5, "words": "a"}})
     {'seconds': 2.5, 'score_parts/loss': 0.5}
     """
     found: dict[str, float] = {}

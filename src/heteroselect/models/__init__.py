@@ -26,19 +26,15 @@ def kaiming(module: nn.Module) -> nn.Module:
 
 def build(name: str, shape: tuple[int, ...], classes: int, *, dropout: float = 0.5) -> nn.Module:
     """The network `name` for inputs of `shape` (channels, height, width for the image networks)."""
-    if name == "logistic":
-        return logistic(shape, classes)
     if name not in NAMES:
         raise SettingError(f"model.name: no model {name!r}; choose one of {', '.join(NAMES)}.")
+    if name == "logistic":
+        return logistic(shape, classes)
     if name == "gru":
         return gru(shape, classes)
     if len(shape) != 3:
-        raise SettingError(
-            f"model.name: {name} takes images (channels, height, width), but the data has shape {shape}; "
-            "choose logistic."
-        )
+        needs = f"{name} takes images (channels, height, width), but the data has shape {shape}"
+        raise SettingError(f"model.name: {needs}; choose logistic.")
     if name == "alexnet":
         return alexnet(shape, classes, dropout=dropout)
-    if name == "cnn":
-        return cnn(shape, classes)
-    return resnet9(shape, classes) if name == "resnet9" else resnet18(shape[0], classes)
+    return {"cnn": cnn, "resnet9": resnet9, "resnet18": resnet18}[name](shape, classes)

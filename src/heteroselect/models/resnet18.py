@@ -27,14 +27,14 @@ class _Basic(nn.Module):
         return nn.functional.relu(self.body(x) + self.skip(x))
 
 
-def resnet18(channels: int, classes: int) -> nn.Module:
+def resnet18(shape: tuple[int, ...], classes: int) -> nn.Module:
     stages: list[nn.Module] = []
     inputs = 64
     for outputs, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
         stages += [_Basic(inputs, outputs, stride), _Basic(outputs, outputs, 1)]
         inputs = outputs
     return nn.Sequential(
-        _convolution(channels, 64, 3, 1),
+        _convolution(shape[0], 64, 3, 1),
         nn.ReLU(),
         *stages,
         nn.AdaptiveAvgPool2d(1),

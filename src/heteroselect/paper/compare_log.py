@@ -19,19 +19,21 @@ Series = dict[int, float]
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something both sides wrote down: its name, its key in the log, and how far apart the two may be."""
+    """Something both sides wrote down: its name, its key in the log, how far apart the two may be, and what a round's
+    line of ours says of it."""
 
     name: str
     key: str
     allowed: float
+    of: Callable[[Mapping[str, Any]], float | None]
 
 
 QUANTITIES = (
-    Quantity("test accuracy", "test_acc", 0.04),
-    Quantity("mean loss of all clients", "losses_mean", 0.1),
-    Quantity("diversity, mean", "score_D_mean", 0.05),
-    Quantity("fairness, mean", "score_F_mean", 0.05),
-    Quantity("staleness, mean", "score_St_mean", 0.05),
+    Quantity("test accuracy", "test_acc", 0.04, lambda line: line["accuracy"]),
+    Quantity("mean loss of all clients", "losses_mean", 0.1, lambda line: line["loss_mean"]),
+    Quantity("diversity, mean", "score_D_mean", 0.05, lambda line: line["score_parts"].get("diversity")),
+    Quantity("fairness, mean", "score_F_mean", 0.05, lambda line: line["score_parts"].get("fairness")),
+    Quantity("staleness, mean", "score_St_mean", 0.05, lambda line: line["score_parts"].get("staleness")),
 )
 
 
@@ -51,17 +53,8 @@ class Row:
 
 
 def ours(lines: Sequence[Mapping[str, Any]]) -> dict[str, Series]:
-    """The same quantities of a run."""
-    read: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
-        "test_acc": lambda line: line["accuracy"],
-        "losses_mean": lambda line: line["loss_mean"],
-        "score_D_mean": lambda line: line["score_parts"].get("diversity"),
-        "score_F_mean": lambda line: line["score_parts"].get("fairness"),
-        "score_St_mean": lambda line: line["score_parts"].get("staleness"),
-    }
-    return {
-        key: {line["round"]: value for line in lines if (value := one(line)) is not None} for key, one in read.items()
-    }
+    """The quantities of a run."""
+    return {q.key: {line["round"]: value for line in lines if (value := q.of(line)) is not None} for q in QUANTITIES}
 
 
 def theirs(path: Path) -> dict[str, Series]:

@@ -1,6 +1,7 @@
 """What people call in Python for a single run: `run` it, `resume` it, `read` it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from heteroselect.round.method import Method
 from heteroselect.runs import api
 from heteroselect.runs.display.progress import watching, where
 from heteroselect.runs.ended import read_ended, read_settings
-from heteroselect.runs.folder import CONFIG, SUMMARY, last_round, whole_rounds
+from heteroselect.runs.folder import CONFIG, SUMMARY, last_round, megabytes_before
 from heteroselect.runs.own import Own
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
@@ -139,13 +140,9 @@ def resume(
     True
     """
     path, own = Path(folder), Own(model, data, test, loss, metric, world)
-
-    def sent(number: int) -> float:
-        return float(sum(line["bytes_up"] for line in whole_rounds(path, number - 1))) / 1e6
-
     place, measure = where(progress, watched=watch is not None), Metric.of(metric).measure
     last = rounds or last_round(path)
-    with watching(last, place, sent=sent, measure=measure) as shown:
+    with watching(last, place, sent=partial(megabytes_before, path), measure=measure) as shown:
         given: dict[str, Any] = {"threads": threads, "device": device, "watch": api.both(shown, watch), "log": log}
         return api.resume(
             path, own, rounds=rounds, method=method, settings=settings, warn=warn, stage=shown.stage, **given

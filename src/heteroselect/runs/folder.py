@@ -181,6 +181,11 @@ def whole_rounds(path: Path, most: int | None = None) -> list[dict[str, Any]]:
     return lines
 
 
+def megabytes_before(path: Path, number: int) -> float:
+    """The megabytes that clients had sent before a round, of a run that goes on."""
+    return float(sum(line["bytes_up"] for line in whole_rounds(path, number - 1))) / 1e6
+
+
 def rounds_sha256(path: Path, rounds: int) -> str:
     """Of the first lines of the log, as they stand."""
     digest = hashlib.sha256()

@@ -1,5 +1,5 @@
 """Reading and writing a configuration."""
 
-from heteroselect.settings.schema import Config, PaperRow, Setting, SimulateSettings, describe
+from heteroselect.settings.schema import Config, PaperRow, SimulateSettings, describe
 
-__all__ = ["Config", "PaperRow", "Setting", "SimulateSettings", "describe"]
+__all__ = ["Config", "PaperRow", "SimulateSettings", "describe"]

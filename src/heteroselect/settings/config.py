@@ -5,7 +5,7 @@ sentence that names the setting and what is allowed.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from operator import attrgetter
@@ -22,7 +22,7 @@ from heteroselect.round.method import Method
 from heteroselect.settings import own, renamed
 from heteroselect.settings.group import explained
 from heteroselect.settings.method import Chosen, changed, completed
-from heteroselect.settings.schema import VERSION, Config
+from heteroselect.settings.schema import Config
 
 
 def to_toml(config: Config) -> str:
@@ -71,43 +71,40 @@ def load(
         flat, theirs = _without(str(theirs["name"]), flat), {}
     file = method if isinstance(method, str) and own.is_path(method) else None
     chosen = _chosen(base, theirs, mine, file, written=written, again=again)
-    customs = _Customs(name, says, beside.get(name, {}), over=method is not None and not again, left_out=compared)
+    here, over = beside.get(name, {}), method is not None and not again
+    laid = flat if compared else _laid(flat, says, here, over)
     table = chosen.table | ({"source": own.digest(file)} if file is not None else {})
-    config = _checked({**customs.laid_over(flat), **given}, table, any_target)
+    config = _checked({**laid, **given}, table, any_target)
     if "paper" not in given and _another(flat, config):
         config = config.model_copy(update={"paper": ()})
     _refuse_idle(given, config)
     _refuse_few_candidates(config, chosen.method)
-    told = customs.told(config, source if isinstance(source, str | Path) else "these settings")
-    said = [text for key, text in told.items() if key not in given and _idle(key, config) is None]
-    return Loaded(config, chosen.method, (*said, *chosen.brought))
+    told = _left_out(name, {**says, **here}, config) if compared else _told(name, says if over else {}, here, source)
+    brought = _effective(told, given, config) + chosen.brought
+    return Loaded(config, chosen.method, brought)
 
 
-@dataclass(frozen=True)
-class _Customs:
-    """What is said of a run with a method, by the method itself and by the source; `over` the source or below it, or
-    `left_out`."""
+def _effective(told: Mapping[str, str], given: Mapping[str, Any], config: Config) -> tuple[str, ...]:
+    """What is told of settings that the user has not changed and that have an effect."""
+    return tuple(text for key, text in told.items() if key not in given and _idle(key, config) is None)
 
-    name: str
-    by_method: Mapping[str, Any]
-    by_source: Mapping[str, Any]
-    over: bool
-    left_out: bool
 
-    def laid_over(self, flat: Mapping[str, Any]) -> dict[str, Any]:
-        if self.left_out:
-            return dict(flat)
-        first = {**flat, **self.by_method} if self.over else {**self.by_method, **flat}
-        return {**first, **self.by_source}
+def _laid(flat: dict[str, Any], says: Mapping[str, Any], here: Mapping[str, Any], over: bool) -> dict[str, Any]:
+    """The settings of a source with those that its method has by itself, `over` or below them, and with it `here`."""
+    return {**flat, **says, **here} if over else {**says, **flat, **here}
 
-    def told(self, config: Config, place: str | Path) -> dict[str, str]:
-        """By their keys, sentences on what comes with the method, or what it does not have in a comparison."""
-        if self.left_out:
-            left = f"which {self.name} has by itself, is left out: compared methods have the same"
-            both = {**self.by_method, **self.by_source}
-            return {key: f"{key} {value}, {left}" for key, value in both.items() if value != attrgetter(key)(config)}
-        told = {key: f"{key} {value} comes with {self.name}" for key, value in self.by_method.items() if self.over}
-        return told | {key: f"{key} {one} comes with {self.name} in {place}" for key, one in self.by_source.items()}
+
+def _told(name: str, says: Mapping[str, Any], here: Mapping[str, Any], source: Any) -> dict[str, str]:
+    """By their keys, sentences on the settings of the run that come with a method, or with it in this source."""
+    place = source if isinstance(source, str | Path) else "these settings"
+    told = {key: f"{key} {value} comes with {name}" for key, value in says.items()}
+    return told | {key: f"{key} {value} comes with {name} in {place}" for key, value in here.items()}
+
+
+def _left_out(name: str, customs: Mapping[str, Any], config: Config) -> dict[str, str]:
+    """By their keys, sentences on the settings that a method would have by itself and has not in a comparison."""
+    text = f"which {name} has by itself, is left out: compared methods have the same"
+    return {key: f"{key} {value}, {text}" for key, value in customs.items() if value != attrgetter(key)(config)}
 
 
 def _without(name: str, flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,9 +143,7 @@ def _checked(settings: Mapping[str, Any], table: dict[str, Any], any_target: boo
     except ValidationError as error:
         raise SettingError(f"{explained(error, Config)}.") from None
     if not any_target and not 0 <= config.target <= 1:
-        raise SettingError(
-            f"target: allowed is a number ≥ 0 and ≤ 1 where the metric is the accuracy, not {config.target}."
-        )
+        raise SettingError(f"target: allowed is a number ≥ 0 and ≤ 1 for the accuracy, not {config.target}.")
     return config
 
 
@@ -157,14 +152,7 @@ def _flat(source: str | Path | Mapping[str, Any] | Config) -> dict[str, Any]:
     if isinstance(source, Config):
         source = source.model_dump(exclude_none=True)
     flat = flatten(source if isinstance(source, Mapping) else _read(source))
-    if "version" in flat:
-        return renamed.current(flat)
-    if "method.base" in flat:
-        raise SettingError(
-            f"config: it was written by version 0.1.0 of this package; allowed is version {VERSION} of the format. "
-            "Runs of 0.1.0 can be shown and reported, not run again or resumed."
-        )
-    return flat
+    return renamed.current(flat) if "version" in flat else flat
 
 
 def _of_method(flat: dict[str, Any]) -> dict[str, Any]:
@@ -181,9 +169,7 @@ def _of_methods(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
     for key in [key for key in flat if key.partition(".")[0] == "with"]:
         name, _, setting = key.removeprefix("with").removeprefix(".").partition(".")
         if setting.partition(".")[0] in ("", "version", "method", "paper"):
-            raise SettingError(
-                f"{key}: allowed below [with.NAME] are settings of the run, such as rounds, and no parts of a method."
-            )
+            raise SettingError(f"{key}: allowed below [with.NAME] are settings of the run, such as rounds; no parts.")
         if name not in methods.REGISTRY:
             guess = meant(name, methods.REGISTRY)
             raise SettingError(f"with.{name}: there is no method {name!r}{guess}; `heteroselect methods` has all.")
@@ -217,10 +203,8 @@ def _name_again(theirs: dict[str, Any], mine: dict[str, Any]) -> None:
     """A configuration does not get to run a file: whoever runs it has to name the file."""
     for key, kind in [(key, kind) for key, kind in theirs.items() if key.endswith(".kind") and own.is_path(str(kind))]:
         if key not in mine:
-            raise SettingError(
-                f"method.{key}: {kind} is code of your own; name its file again, --set method.{key}=FILE.py:NAME "
-                "(in Python, settings=…)."
-            )
+            again = f"name its file again, --set method.{key}=FILE.py:NAME (in Python, settings=…)"
+            raise SettingError(f"method.{key}: {kind} is code of your own; {again}.")
         if own.is_path(str(mine[key])):
             theirs[key] = mine.pop(key)
         else:  # another kind takes its place, and its settings go with it
@@ -252,20 +236,26 @@ ONLY_WITH = {
     "world.availability.spread": ("world.availability.kind", "day"),
 }
 """Settings that change nothing unless another one has this value."""
-_EXPERIMENT = ("data.name", "data.partition", "model.name")
 
 
 def _another(flat: Mapping[str, Any], config: Config) -> bool:
     """Whether a run is of another data set, partition, model or world than its source, whose paper then says nothing of
     it."""
     world = config.world
-    if world.availability.kind != "always" or world.coupling.active:
-        return True
-    if world.links not in ("drawn", "measured", "own") or world.devices not in ("streams", "authors"):
+    drawn = world.links in ("drawn", "measured", "own") and world.devices in ("streams", "authors")
+    if not drawn or world.availability.kind != "always" or world.coupling.active:
         return True
     keys = [key for key, needs in ONLY_WITH.items() if needs == ("data.partition", config.data.partition)]
-    before = {key: flat.get(key, attrgetter(key)(Config())) for key in (*_EXPERIMENT, *keys)}
+    keys += ["data.name", "data.partition", "model.name"]
+    before = {key: flat.get(key, attrgetter(key)(Config())) for key in keys}
     return any(value != attrgetter(key)(config) for key, value in before.items())
+
+
+def _refuse_idle(given: Mapping[str, Any], config: Config) -> None:
+    """Refuse a changed setting that has no effect together with the others."""
+    for key in given:
+        if why := _idle(key, config):
+            raise SettingError(f"{key}: {why}.")
 
 
 def _idle(key: str, config: Config) -> str | None:
@@ -275,14 +265,6 @@ def _idle(key: str, config: Config) -> str | None:
     other, value = ONLY_WITH[key]
     found = attrgetter(other)(config)
     return None if found == value else f"it has no effect while {other} is {found}; allowed with it is {value}"
-
-
-def _refuse_idle(given: Iterable[str], config: Config) -> None:
-    """Refuse a changed setting that has no effect together with the others."""
-    for key in given:
-        why = _idle(key, config)
-        if why is not None:
-            raise SettingError(f"{key}: {why}.")
 
 
 def parse_changes(pairs: Sequence[str]) -> dict[str, Any]:
@@ -310,10 +292,8 @@ def _read(source: str | Path) -> dict[str, Any]:
         return known[str(source)]
     path = Path(source)
     if path.suffix != ".toml":
-        raise SettingError(
-            f"preset: no preset {str(source)!r}{meant(source, known)}; allowed are {', '.join(known)}, or the path of "
-            "a .toml file."
-        )
+        allowed = f"{', '.join(known)}, or the path of a .toml file"
+        raise SettingError(f"preset: no preset {str(source)!r}{meant(source, known)}; allowed are {allowed}.")
     try:
         return read_toml(path)
     except OSError as error:

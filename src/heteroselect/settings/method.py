@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from heteroselect import methods
-from heteroselect.core.part import FieldError, declared, kind_of, values
+from heteroselect.core.part import Declared, FieldError, declared, kind_of, values
 from heteroselect.core.traits import traits_of
 from heteroselect.errors import SettingError, meant
 from heteroselect.parts.kinds import KINDS
 from heteroselect.round.method import Method, conflicts, naming
 from heteroselect.settings import own, renamed
-from heteroselect.settings.schema import Setting
 
 Parts = dict[str, Any]
 NOTED = ("kind", "source")
@@ -41,9 +40,8 @@ def table(method: Method, named: Mapping[str, str] | None = None) -> dict[str, A
     found: dict[str, Any] = {"name": method.name}
     for role, part in method.parts():
         kind = (named or {}).get(role)
-        written = {name: "none" if value is None else value for name, value in values(part).items()}
         noted = {"source": own.digest(kind)} if kind else {}
-        found[role] = {"kind": kind or kind_of(part), **noted, **written}
+        found[role] = {"kind": kind or kind_of(part), **noted, **_written(part)}
     return found
 
 
@@ -52,15 +50,13 @@ def completed(written: Mapping[str, Any]) -> dict[str, Any]:
     their defaults."""
     found = {**table(Method()), **written}
     for role, kinds in KINDS.items():
-        kind = kinds.get(str(found[role]["kind"]))
-        defaults = {one.name: one.default for one in declared(kind).values()} if kind else {}
-        found[role] = {**{n: "none" if value is None else value for n, value in defaults.items()}, **found[role]}
+        if (kind := str(found[role]["kind"])) in kinds:
+            found[role] = {**_written(kinds[kind]()), **found[role]}
     return found
 
 
-def made(role: str, written: Mapping[str, Any]) -> Any:
-    """The part of a shipped kind that is written down."""
-    return _part(role, KINDS[role][str(written["kind"])](), dict(written), {})
+def _written(part: Any) -> dict[str, Any]:
+    return {name: "none" if value is None else value for name, value in values(part).items()}
 
 
 def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) -> Chosen:
@@ -81,7 +77,9 @@ def changed(base: Method, *layers: Mapping[str, Any], given: Mapping[str, Any]) 
         fields = {name: value for name, value in settings.items() if name not in NOTED}
         parts[role] = _part(role, parts[role], fields, named)
     method = replace(base, **parts)
-    return Chosen(method, table(method, named), (*brought, *_cautions(method)))
+    cautious = [part for part in parts.values() if hasattr(part, "cautions")]
+    cautions = [text for part in cautious for text in part.cautions(parts)]
+    return Chosen(method, table(method, named), (*brought, *cautions))
 
 
 def title(written: Mapping[str, Any]) -> str:
@@ -96,21 +94,17 @@ def title(written: Mapping[str, Any]) -> str:
         return name
     parts = methods.get(name).parts()
     kinds = {role: str(written[role]["kind"]) for role, part in parts if written[role]["kind"] != kind_of(part)}
-    made = [KINDS[role][kind]() for role, kind in kinds.items() if kind in KINDS[role]]
-    brought = {(other, settings["kind"]) for part in made for other, settings in traits_of(part).brings.items()}
+    shipped = [KINDS[role][kind]() for role, kind in kinds.items() if kind in KINDS[role]]
+    brought = {(other, settings["kind"]) for part in shipped for other, settings in traits_of(part).brings.items()}
     chosen = [f"{role} {kind}" for role, kind in kinds.items() if (role, kind) not in brought]
     return f"{name} with {', '.join(chosen)}" if chosen else name
 
 
-def describe(role: str = "") -> Iterator[tuple[str, str, list[Setting]]]:
-    """Per role and kind: its settings, as declared."""
-    for name, kinds in KINDS.items():
-        for kind, made in kinds.items() if role in ("", name) else ():
-            settings = [
-                Setting(f"method.{name}.{one.name}", one.default, one.allowed, one.meaning)
-                for one in declared(made).values()
-            ]
-            yield name, kind, settings
+def describe() -> Iterator[tuple[str, str, list[Declared]]]:
+    """List all kinds, role by role: the role, the kind, and its settings with their dotted names."""
+    for role, kinds in KINDS.items():
+        for kind, part in kinds.items():
+            yield role, kind, [replace(one, name=f"method.{role}.{one.name}") for one in declared(part).values()]
 
 
 def _by_role(layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -118,13 +112,11 @@ def _by_role(layer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for key, value in layer.items():
         role, dot, name = key.partition(".")
         if role not in KINDS:
-            _refuse_old_name(f"method.{key}")
             allowed = ", ".join(["name", *KINDS])
-            raise SettingError(f"method.{key}: there is no role {role!r}{meant(role, KINDS)}; allowed are {allowed}.")
+            unknown = f"method.{key}: there is no role {role!r}{meant(role, KINDS)}; allowed are {allowed}"
+            raise SettingError(f"{renamed.hint(f'method.{key}') or unknown}.")
         if not dot:
-            raise SettingError(
-                f"method.{role}: allowed is a group with a kind, as in method.{role}.kind, not {value!r}."
-            )
+            raise SettingError(f"method.{role}: give it a kind, as in method.{role}.kind=NAME, not {value!r}.")
         found.setdefault(role, {})[name] = value
     return found
 
@@ -144,25 +136,17 @@ def _part(role: str, present: Any, settings: dict[str, Any], named: dict[str, st
     found = {}
     for name, value in wanted.items():
         if name not in known:
-            _refuse_old_name(f"method.{role}.{name}", kind_of(present))
-            allowed = ", ".join(["kind", *known])
+            key, allowed = f"method.{role}.{name}", ", ".join(["kind", *known])
             others = [kind for kind, part in KINDS[role].items() if name in declared(part)]
             with_it = f" (method.{role}.kind={others[0]} has it)" if others else ""
-            raise SettingError(
-                f"method.{role}.{name}: {kind_of(present)} has no such setting{meant(name, known)}; allowed are "
-                f"{allowed}{with_it}."
-            )
+            unknown = f"{key}: {kind_of(present)} has no such setting{meant(name, known)}; allowed are {allowed}"
+            raise SettingError(f"{renamed.hint(key, kind_of(present)) or unknown + with_it}.")
         try:
             found[name] = known[name].checked(value)
         except FieldError as error:
             raise SettingError(f"method.{role}.{error}.") from None
     with naming(role):
         return replace(present, **found) if found else present
-
-
-def _refuse_old_name(key: str, kind: str = "") -> None:
-    if hint := renamed.hint(key, kind):
-        raise SettingError(f"{hint}.")
 
 
 def _of_kind(role: str, kind: Any, present: Any) -> Any:
@@ -174,16 +158,11 @@ def _of_kind(role: str, kind: Any, present: Any) -> Any:
     elif str(kind) in KINDS[role]:
         made = KINDS[role][str(kind)]()
     elif str(kind).startswith("own:"):
-        raise SettingError(
-            f"method.{role}.kind: {kind} is a part of your own; hand it over again (method=…), or name its file, "
-            "FILE.py:NAME."
-        )
+        again = "hand it over again (method=…), or name its file, FILE.py:NAME"
+        raise SettingError(f"method.{role}.kind: {kind} is a part of your own; {again}.")
     else:
-        allowed = ", ".join(KINDS[role])
-        raise SettingError(
-            f"method.{role}.kind: allowed are {allowed}, or your own as FILE.py:NAME, not "
-            f"{kind!r}{meant(kind, KINDS[role])}."
-        )
+        allowed = f"{', '.join(KINDS[role])}, or your own as FILE.py:NAME"
+        raise SettingError(f"method.{role}.kind: allowed are {allowed}, not {kind!r}{meant(kind, KINDS[role])}.")
     before, mine = declared(type(present)), declared(type(made))
     carried = [name for name in traits_of(made).carries if name in before and name in mine]
     return replace(made, **{name: getattr(present, name) for name in carried}) if carried else made
@@ -212,18 +191,12 @@ def _needed(parts: Parts, role: str, plain: Parts, left: set[str]) -> Iterator[t
     brings = traits_of(parts[role]).brings
     for other in (other for other in brings if other not in left):
         still_plain = kind_of(parts[other]) == kind_of(plain[other])
-        if still_plain or _clash(parts, role, other) or _lacks(parts, role, other):
+        promise = traits_of(parts[role]).prefers.get(other)
+        lacks = promise is not None and not traits_of(parts[other]).promises(promise)
+        if still_plain or lacks or _clash(parts, role, other):
             part = _part(other, plain[other], dict(brings[other]), {})
             if part != parts[other]:
                 yield other, part
-
-
-def _cautions(method: Method) -> Iterator[str]:
-    """What of its parts works together and is worth little."""
-    parts = dict(method.parts())
-    for part in parts.values():
-        if hasattr(part, "cautions"):
-            yield from part.cautions(parts)
 
 
 def _clash(parts: Parts, role: str, other: str) -> bool:
@@ -231,14 +204,7 @@ def _clash(parts: Parts, role: str, other: str) -> bool:
     return (role, other) in {(conflict.role, conflict.other) for conflict in conflicts(parts)}
 
 
-def _lacks(parts: Parts, role: str, other: str) -> bool:
-    """Whether a part does not promise what that of a role makes little sense without."""
-    promise = traits_of(parts[role]).prefers.get(other)
-    return promise is not None and not traits_of(parts[other]).promises(promise)
-
-
 def _told(role: str, part: Any, other: str, brought: Any) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in values(brought).items())
-    return f"method.{role}.kind={kind_of(part)} brings method.{other}.kind={kind_of(brought)}" + (
-        f" ({settings})" if settings else ""
-    )
+    text = f"method.{role}.kind={kind_of(part)} brings method.{other}.kind={kind_of(brought)}"
+    return f"{text} ({settings})" if settings else text

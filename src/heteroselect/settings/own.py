@@ -41,18 +41,14 @@ def method(name: str) -> Method:
     """The Method under NAME in FILE.py."""
     found = find(name, "method")
     if not isinstance(found, Method):
-        raise SettingError(
-            f"method: {name} is a {type(found).__name__}; allowed is a Method (a part goes to its role, as in "
-            f"--set method.select.kind={name})."
-        )
+        role = f"a part goes to its role, as in --set method.select.kind={name}"
+        raise SettingError(f"method: {name} is a {type(found).__name__}; allowed is a Method ({role}).")
     return found
 
 
 def part(name: str, key: str) -> Any:
     """The part under NAME in FILE.py: a class that can be made without arguments, or an object."""
     found = find(name, key)
-    if isinstance(found, ModuleType):
-        raise SettingError(f"{key}: {name} is a module; allowed is a part.")
     if isinstance(found, Method):
         raise SettingError(f"{key}: {name} is a whole Method; allowed is a part here, or --method {name}.")
     if isinstance(found, type):

@@ -4,11 +4,12 @@ The settings of a method are declared by its parts.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from heteroselect.core.part import Declared
 from heteroselect.settings.group import Group, declared, setting
 from heteroselect.settings.world import WorldSettings
 
@@ -27,36 +28,26 @@ class DataSettings(Group):
     )
     variant: Literal["disjoint", "authors"] = setting(
         "disjoint",
-        "how dominant and missing are drawn; authors: as by the paper's authors, late clients short or overlapping",
+        "draw of dominant and missing: disjoint, or as by the paper's authors, with late clients short or overlapping",
     )
     dominant_fraction: float = setting(
         0.4, "share ψ of its dominant class in a client's examples, with partition dominant; 0 is IID", ge=0, le=1
     )
     missing_classes: int = setting(40, "number of classes that each client lacks, with partition missing", ge=0)
     dirichlet_alpha: float = setting(0.5, "concentration α of the Dirichlet partition; small is very non-IID", gt=0)
-    shards_per_client: int = setting(
-        2, "number of label-sorted shards that each client gets, with partition shards", ge=1
-    )
+    shards_per_client: int = setting(2, "number of label-sorted shards per client, with partition shards", ge=1)
     owner_column: str = setting("owner", "array or column that says whose an example is, in data of your own")
-    owner_min_examples: int = setting(
-        1, "training examples that an owner must have; owners with fewer are left out", ge=1
-    )
+    owner_min_examples: int = setting(1, "training examples below which an owner is left out", ge=1)
     unseen_fraction: float = setting(
-        0.0,
-        "share of the owners that never become clients and on whom the final model is evaluated, too; 0: none",
-        ge=0,
-        lt=1,
+        0.0, "share of the owners who never become clients and also evaluate the final model; 0: none", ge=0, lt=1
     )
     label_column: str = setting("label", "column with the labels of a .csv file or of hf:NAME")
     input_column: str = setting(
         "", "column with the inputs; empty: all other columns of a .csv file, the only other one of hf:NAME"
     )
-    augment: bool = setting(True, "whether training images are cropped and flipped, where the data set asks for it")
+    augment: bool = setting(True, "whether training images are cropped and flipped where the data set asks for it")
     test_fraction: float = setting(
-        0.2,
-        "share of the examples held out for testing where the data has no test part; of each role or speaker the last",
-        gt=0,
-        lt=1,
+        0.2, "share of the examples tested on if the data has no test part; of each speaker the last", gt=0, lt=1
     )
     validation_fraction: float = setting(
         0.0, "share of the training examples set aside before they are dealt out; 0: none", ge=0, lt=1
@@ -84,8 +75,7 @@ class ModelSettings(Group):
 
 class SimulateSettings(Group):
     store: Literal["memory", "disk"] = setting(
-        "memory",
-        "where what clients keep and their last uploads lie; disk holds only those of the present round in memory",
+        "memory", "place of what clients keep and last sent: memory, or disk with only those of a round in memory"
     )
     checkpoint_rounds: int = setting(
         0, "rounds from one checkpoint to the next; 0: so often that a crash costs about a minute", ge=0
@@ -153,20 +143,10 @@ class Config(Group):
         return min(self.rounds, self.stop_after or self.rounds)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One line of the list of settings."""
-
-    key: str
-    default: Any
-    allowed: str
-    meaning: str
-
-
-def describe(group: type[BaseModel] = Config, prefix: str = "") -> Iterator[Setting]:
-    """List all settings, group by group."""
+def describe(group: type[BaseModel] = Config, prefix: str = "") -> Iterator[Declared]:
+    """List all settings with their dotted names, group by group."""
     for name, field in group.model_fields.items():
         if one := declared(group).get(name):
-            yield Setting(prefix + name, one.default, one.allowed, one.meaning)
+            yield replace(one, name=prefix + name)
         elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from describe(field.annotation, f"{prefix}{name}.")

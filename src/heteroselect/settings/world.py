@@ -31,7 +31,7 @@ class AttackSettings(Group):
     kind: Literal["none", "flip", "hidden", "gaussian", "labels", "lie"] = setting(
         "none",
         "attack of hostile clients: −strength times the update, its opposite just below the filter of outliers, noise, "
-        "labels turned around, or claimed losses and lengths strength times the true ones",
+        "training on labels turned around, or losses and lengths claimed strength times the true ones",
     )
     share: float = setting(0.0, "share of all clients that are hostile", ge=0, le=1)
     strength: float = setting(10.0, "factor by which hostile clients exaggerate their update or their claims", gt=0)
@@ -61,22 +61,16 @@ class CouplingSettings(Group):
     persistence: float = setting(0.0, "correlation of a drawn link with that of the round before", ge=0, lt=1)
     links_by_speed: float = setting(0.0, "correlation of links with the speed of their devices", ge=-1, le=1)
     links_by_label: float = setting(
-        0.0,
-        "correlation of links with the clients' most frequent class; at 1, clients of class 0 have the slowest links",
-        ge=-1,
-        le=1,
+        0.0, "correlation of links with the clients' main class; at 1, class 0 has the slowest links", ge=-1, le=1
     )
-    speed_by_label: float = setting(
-        0.0, "correlation of the devices' speeds with the clients' most frequent class", ge=-1, le=1
-    )
+    speed_by_label: float = setting(0.0, "correlation of the devices' speeds with the clients' main class", ge=-1, le=1)
 
     @model_validator(mode="after")
     def _at_most_one(self) -> "CouplingSettings":
         by_speed, by_label = self.links_by_speed, self.links_by_label
         if by_speed**2 + by_label**2 + 2 * by_speed * by_label * self.speed_by_label > 1:
-            raise ValueError(
-                "links_by_speed² + links_by_label² + 2·links_by_speed·links_by_label·speed_by_label must be at most 1"
-            )
+            terms = "links_by_speed² + links_by_label² + 2·links_by_speed·links_by_label·speed_by_label"
+            raise ValueError(f"{terms} must be at most 1")
         return self
 
     @property
@@ -105,19 +99,15 @@ class WorldSettings(Group):
         "none",
         "coupling of links to the loss: the authors' formula, or the usual draws handed out in inverse order of loss",
     )
-    step_seconds_min: float = setting(
-        0.1, "seconds that a local step takes on the fastest device; drawn once per client", ge=0
-    )
-    step_seconds_max: float = setting(0.5, "seconds that a local step takes on the slowest device", ge=0)
+    step_seconds_min: float = setting(0.1, "seconds of a local step on the fastest device, drawn once per client", ge=0)
+    step_seconds_max: float = setting(0.5, "seconds of a local step on the slowest device", ge=0)
     devices: Literal["streams", "authors", "flops", "table"] = setting(
         "streams",
         "source of the speeds: streams draws seconds per step, authors takes those behind the authors' logs, flops "
         "counts the operations of a step and draws operations per second, table takes these from the table of devices",
     )
-    gflops_min: float = setting(
-        3.0, "billions of operations per second of the slowest device; drawn once per client", gt=0
-    )
-    gflops_max: float = setting(30.0, "billions of operations per second of the fastest device", gt=0)
+    gflops_min: float = setting(3.0, "billion operations per second of the slowest device, drawn once per client", gt=0)
+    gflops_max: float = setting(30.0, "billion operations per second of the fastest device", gt=0)
     downlink_min_mbps: float = setting(5.0, "slowest downlink in Mb/s", gt=0)
     downlink_max_mbps: float = setting(25.0, "fastest downlink in Mb/s", gt=0)
     charge: Literal["paper", "uplink", "everything"] = setting(
@@ -134,9 +124,7 @@ class WorldSettings(Group):
         0.0, "time budget of a round that the ceiling of densities keeps; 0: the round of an average client", ge=0
     )
     deadline: float = setting(
-        0.0,
-        "seconds that a round waits for answers; 0: as long as the slowest of the cohort was expected to take",
-        ge=0,
+        0.0, "seconds that a round waits for answers; 0: as long as the slowest of the cohort should take", ge=0
     )
     availability: AvailabilitySettings = AvailabilitySettings()
     coupling: CouplingSettings = CouplingSettings()
@@ -145,8 +133,8 @@ class WorldSettings(Group):
 
     @model_validator(mode="after")
     def _drawn_or_given(self) -> "WorldSettings":
-        if self.links not in ("drawn", "own") and self.stress != "none":
-            raise ValueError(f"stress must be none with links that are {_GIVEN[self.links]}, which are as they are")
+        if self.links in ("measured", "table", "trace") and self.stress != "none":
+            raise ValueError(f"stress must be none unless links are drawn; {self.links} gives them as they are")
         if self.links == "trace" and not self.trace:
             raise ValueError("trace must be the path of a CSV file where links is trace")
         drawn = self.links in ("drawn", "own") and self.devices in ("streams", "flops") and self.stress == "none"
@@ -156,11 +144,8 @@ class WorldSettings(Group):
 
     @model_validator(mode="after")
     def _in_order(self) -> "WorldSettings":
-        pairs = ("bandwidth_{}_mbps", "downlink_{}_mbps", "step_seconds_{}", "gflops_{}")
-        for low, high in ((name.format("min"), name.format("max")) for name in pairs):
+        for name in ("bandwidth_{}_mbps", "downlink_{}_mbps", "step_seconds_{}", "gflops_{}"):
+            low, high = name.format("min"), name.format("max")
             if getattr(self, low) > getattr(self, high):
                 raise ValueError(f"{low} must be at most {high}, which is {getattr(self, high)}")
         return self
-
-
-_GIVEN = {"measured": "measured", "table": "those of a table", "trace": "those of a trace"}

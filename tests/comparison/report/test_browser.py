@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from heteroselect.cli.report import write
+from heteroselect.comparison.report.write import write
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver import ActionChains

@@ -26,11 +26,11 @@ class Adaptive:
 
     kind = "adaptive"
 
-    rule: Literal["adagrad", "adam", "yogi"] = setting("adam", "how the second moment v follows Δ²")
-    rate: float = setting(0.03, "η: what the server's step is multiplied by", gt=0, tune=(0.001, 0.3, "log"))
-    momentum: float = setting(0.9, "β₁ of the first moment", ge=0, lt=1)
-    second: float = setting(0.99, "β₂ of the second moment (adam and yogi)", ge=0, lt=1)
-    tau: float = setting(1e-3, "τ: added to √v, and the start of it", gt=0, tune=(1e-5, 0.1, "log"))
+    rule: Literal["adagrad", "adam", "yogi"] = setting("adam", "rule by which the second moment v follows Δ²")
+    rate: float = setting(0.03, "factor η on the server's step", gt=0, tune=(0.001, 0.3, "log"))
+    momentum: float = setting(0.9, "decay β₁ of the first moment", ge=0, lt=1)
+    second: float = setting(0.99, "decay β₂ of the second moment (adam and yogi)", ge=0, lt=1)
+    tau: float = setting(1e-3, "constant τ that is added to √v, and the start of it", gt=0, tune=(1e-5, 0.1, "log"))
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         first: Values = state.get("first", np.zeros_like(aggregate))

@@ -46,7 +46,7 @@ class ExponentialAverage:
 
     kind = "exponential"
 
-    keep: float = setting(0.9, "what the average keeps of itself each round, at most", ge=0, lt=1)
+    keep: float = setting(0.9, "highest share of itself that the average keeps each round", ge=0, lt=1)
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         before = int(state["models"][0]) if state else 0
@@ -69,7 +69,7 @@ class TailAverage:
 
     kind = "tail"
 
-    share: float = setting(0.25, "the last share of the rounds, of which the models are averaged", gt=0, le=1)
+    share: float = setting(0.25, "share of the rounds, the last ones, of which the models are averaged", gt=0, le=1)
 
     def add(self, state: PartState, model: Values, moment: Moment) -> PartState:
         if moment.round <= moment.rounds - max(1, round(self.share * moment.rounds)):

@@ -20,10 +20,10 @@ class Calibration:
 
     kind = "clients"
 
-    batches: int = setting(20, "batches in all for batch-norm statistics after each aggregation", ge=0)
-    clients: int = setting(3, "over how many clients, the first ones drawn", ge=1)
+    batches: int = setting(20, "number of batches in all for batch-norm statistics after each aggregation", ge=0)
+    clients: int = setting(3, "number of clients, the first ones drawn, who give batch-norm statistics", ge=1)
     split: Literal["evenly", "in-turn"] = setting(
-        "evenly", "evenly, or each client's whole data in turn (the authors' runs)"
+        "evenly", "split of the batches: evenly, or each client's whole data in turn (the authors' runs)"
     )
 
     def plan(self, available: list[int]) -> list[int]:

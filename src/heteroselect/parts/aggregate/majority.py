@@ -25,7 +25,7 @@ class Majority:
     kind = "majority"
     traits = Traits(brings={"compress": {"kind": "sign", "scale": "step"}, "weigh": {"kind": "uniform"}})
 
-    rate: float = setting(0.01, "how far each coordinate moves per round", gt=0, tune=(5e-4, 0.05, "log"))
+    rate: float = setting(0.01, "distance that each coordinate moves per round", gt=0, tune=(5e-4, 0.05, "log"))
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         largest = np.abs(aggregate).max(initial=0.0)

@@ -20,7 +20,7 @@ class ServerSGD:
 
     kind = "sgd"
 
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+    rate: float = setting(1.0, "factor on the server's step", gt=0, tune=(0.3, 3, "log"))
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         return {}, _scaled(self.rate, aggregate)
@@ -36,8 +36,8 @@ class ServerMomentum:
 
     kind = "momentum"
 
-    momentum: float = setting(0.5, "β_s of the server (eq. 14)", ge=0, lt=1, tune=(0.1, 0.95, "linear"))
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+    momentum: float = setting(0.5, "momentum β_s of the server (eq. 14)", ge=0, lt=1, tune=(0.1, 0.95, "linear"))
+    rate: float = setting(1.0, "factor on the server's step", gt=0, tune=(0.3, 3, "log"))
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         momentum = _carried(state, self.momentum, aggregate)
@@ -60,11 +60,11 @@ class LookAhead:
     kind = "look-ahead"
 
     momentum: float = setting(
-        0.85, "λ: what is left of the sum each round, and how far clients look ahead",
+        0.85, "share λ of the sum that is left each round, and how far clients look ahead",
         ge=0, lt=1, tune=(0.1, 0.95, "linear"),
     )  # fmt: skip
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
-    show: Literal["ahead", "model"] = setting("model", "what is evaluated: w, or where clients start from ahead of it")
+    rate: float = setting(1.0, "factor on the server's step", gt=0, tune=(0.3, 3, "log"))
+    show: Literal["ahead", "model"] = setting("model", "model that is evaluated: w, or where clients start ahead of it")
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         momentum = _carried(state, self.momentum, aggregate)
@@ -93,7 +93,7 @@ class Running:
         requires={"error_feedback": ("ef21",), "weigh": ("everybody",)},
     )
 
-    rate: float = setting(1.0, "what the server's step is multiplied by", gt=0, tune=(0.3, 3, "log"))
+    rate: float = setting(1.0, "factor on the server's step", gt=0, tune=(0.3, 3, "log"))
 
     def step(self, state: PartState, aggregate: Values) -> tuple[PartState, Values]:
         known = state["reference"] + aggregate if "reference" in state else aggregate

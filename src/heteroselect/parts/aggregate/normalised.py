@@ -29,7 +29,7 @@ class FedNova:
     kind = "fednova"
     traits = Traits(brings={"local_steps": {"kind": "device"}})
 
-    momentum: float = setting(0.9, "of the local SGD, which its steps' reach is reckoned with", ge=0, lt=1)
+    momentum: float = setting(0.9, "momentum of the local SGD, by which the reach of its steps is reckoned", ge=0, lt=1)
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:
         """Why it cannot work with these parts, or None."""

@@ -28,7 +28,7 @@ class Overlap:
     kind = "opwa"
 
     least: float = setting(
-        0.5, "part of all weight that a coordinate is divided by at least; 1 is the mean",
+        0.5, "least share of all weight that a coordinate is divided by; 1 is the mean",
         ge=0, le=1, tune=(0.05, 1, "linear"),
     )  # fmt: skip
 

@@ -50,10 +50,13 @@ class Buffer:
 
     kind = "buffer"
 
-    size: int = setting(5, "k: answers after which the server steps", ge=1)
-    concurrency: int = setting(0, "clients at work at the same time; 0: as many as `selected`", ge=0)
+    size: int = setting(5, "number of answers k after which the server steps", ge=1)
+    concurrency: int = setting(0, "number of clients at work at the same time; 0: as many as `selected`", ge=0)
     exponent: float = setting(
-        0.5, "an answer that is τ steps stale counts (1 + τ)^−exponent as much", ge=0, tune=(0.1, 1, "linear")
+        0.5,
+        "exponent of staleness: an answer τ steps old counts (1 + τ)^−exponent as much",
+        ge=0,
+        tune=(0.1, 1, "linear"),
     )
     mixes: Literal["updates", "models"] = setting(
         "updates", "what is added to the model: updates (FedBuff), or the way to the models they lead to (FedAsync)"

@@ -54,7 +54,7 @@ class ByScore:
     kind = "score"
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
-    floor: float = setting(0.0, "added to every score, as a share of the highest one, before weighing", ge=0)
+    floor: float = setting(0.0, "share of the highest score that is added to every score before weighing", ge=0)
     ceiling: float = setting(1.0, "largest weight per client; what is above it is shared among the others", gt=0, le=1)
 
     def weights(self, scores: Reals, cohort: Cohort, population: Population) -> Reals:

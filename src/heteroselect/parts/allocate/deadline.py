@@ -35,7 +35,7 @@ class Deadline:
     )
 
     average: float = setting(0.2, "mean density of the cohort, where deadline is none", gt=0, le=1)
-    deadline: float | None = setting(None, "T, seconds until all have sent; none takes the T of average", gt=0)
+    deadline: float | None = setting(None, "seconds T until all have sent; none takes the T of average", gt=0)
     minimum: float = setting(0.05, "lowest density of a client, whose variance is about one over it", gt=0, le=1)
 
     def allocate(self, scores: Reals, cohort: Cohort, context: SelectionContext) -> Allocation:

@@ -57,17 +57,17 @@ class Share:
         brings=SPARSE, carries=("average", "amplitude", "floor", "warmup", "warmup_rounds", "ceiling", "minimum")
     )
 
-    average: float = setting(0.2, "θ_avg of eq. 7", gt=0, le=1, tune=(0.005, 0.5, "log"))
-    amplitude: float = setting(0.4, "α_cos of eq. 7", ge=0, le=1)
-    floor: float = setting(0.08, "θ_floor of eq. 7", gt=0, le=1)
+    average: float = setting(0.2, "mean density θ_avg of all rounds (eq. 7)", gt=0, le=1, tune=(0.005, 0.5, "log"))
+    amplitude: float = setting(0.4, "amplitude α_cos of the cosine schedule of densities (eq. 7)", ge=0, le=1)
+    floor: float = setting(0.08, "lowest density θ_floor of the schedule (eq. 7)", gt=0, le=1)
     warmup: Literal["full", "allocated", "ramp"] = setting(
         "full", "warm-up sends everything (the text), goes through share and ceiling (as run), or ramps down (DGC)"
     )
-    warmup_rounds: int = setting(1, "rounds of warm-up at the start", ge=0)
+    warmup_rounds: int = setting(1, "number of warm-up rounds at the start", ge=0)
     ceiling: Literal["paper", "strict", "none"] = setting(
         "paper", "what a link can carry in the time budget; strict leaves time to compute and counts position bits"
     )
-    minimum: float = setting(0.005, "θ_min of eq. 8", gt=0, le=1)
+    minimum: float = setting(0.005, "lowest density θ_min of a client (eq. 8)", gt=0, le=1)
 
     def warming_up(self, moment: Moment) -> bool:
         return moment.round <= self.warmup_rounds

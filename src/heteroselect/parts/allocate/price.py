@@ -33,8 +33,8 @@ class Price:
     kind = "price"
     traits = Traits(needs={"links"}, brings=UNBIASED, by_cohort=True)
 
-    seconds: float = setting(100.0, "λ, price of a second of the round, where a client's squared length is 1", ge=0)
-    megabytes: float = setting(0.0, "μ, price of a megabyte of uploads, in the same unit", ge=0)
+    seconds: float = setting(100.0, "price λ of a second of the round, where a client's squared length is 1", ge=0)
+    megabytes: float = setting(0.0, "price μ of a megabyte of uploads, where a client's squared length is 1", ge=0)
     minimum: float = setting(0.005, "lowest density of a client", gt=0, le=1)
 
     @property

@@ -45,8 +45,8 @@ class Curvature:
         brings={"error_feedback": WITHOUT_DECAY, "allocate": uniform(0.2)}, carries=("rounding",), passes=2.0
     )
 
-    layers: int = setting(3, "Q, layers ranked by curvature (eq. 10)", ge=1)
-    exploration: float = setting(0.2, "λ, the uniform share of the layer sampling", ge=0, le=1)
+    layers: int = setting(3, "number of layers Q ranked by curvature (eq. 10)", ge=1)
+    exploration: float = setting(0.2, "share λ of the layer sampling that is uniform", ge=0, le=1)
     rounding: Rounding = setting("ceil", ROUNDING)
 
     def compress(self, v: Values, density: float, context: CompressContext) -> tuple[Update, PartState]:

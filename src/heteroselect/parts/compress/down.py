@@ -66,7 +66,7 @@ class CodedSteps:
 
     kind: ClassVar[str] = "steps"
 
-    coder: Literal["drive", "ternary", "stc", "topk"] = setting("drive", "the compressor that codes the server's steps")
+    coder: Literal["drive", "ternary", "stc", "topk"] = setting("drive", "compressor that codes the server's steps")
     density: float = setting(
         1.0, "share of the coordinates (drive: of the signs; ternary: bits per coordinate) that is sent", gt=0, le=1
     )

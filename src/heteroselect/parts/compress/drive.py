@@ -41,7 +41,7 @@ class Drive:
     kind: ClassVar[str] = "drive"
     traits = Traits(brings={"error_feedback": FORGETS}, unbiased=True, own_values=True, wire_bits=1.0)
 
-    exponent: int = setting(12, "blocks of 2 to the power of this are rotated", ge=4, le=LARGEST)
+    exponent: int = setting(12, "power of two that is the length of a rotated block", ge=4, le=LARGEST)
 
     def variance(self, density: float) -> float:
         """E‖x̂ − x‖²/‖x‖² = π/(2θ) − 1, as for a uniform rotation and large blocks."""

@@ -39,7 +39,7 @@ class Luar:
 
     recycled: float = setting(
         0.5,
-        "part of the weight tensors that is recycled each round, rounded down",
+        "share of the weight tensors that is recycled each round, rounded down",
         ge=0,
         le=1,
         tune=(0.1, 0.9, "linear"),

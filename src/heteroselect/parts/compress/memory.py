@@ -50,10 +50,10 @@ class ErrorMemory:
     kind: ClassVar[str] = "error"
     traits = Traits(keeps=True)
 
-    decay: Literal["adaptive", "static"] = setting("adaptive", "β(t) of eq. 9, or a constant")
-    minimum: float = setting(0.85, "β_min of the adaptive decay", ge=0, le=1)
-    maximum: float = setting(0.97, "β_max of the adaptive decay", ge=0, le=1)
-    static: float = setting(0.9, "β where it is static", ge=0, le=1)
+    decay: Literal["adaptive", "static"] = setting("adaptive", "decay of the memory: adaptive (eq. 9) or static")
+    minimum: float = setting(0.85, "lowest value β_min of the adaptive decay", ge=0, le=1)
+    maximum: float = setting(0.97, "highest value β_max of the adaptive decay", ge=0, le=1)
+    static: float = setting(0.9, "decay β of the memory where it is static", ge=0, le=1)
 
     def __post_init__(self) -> None:
         if self.minimum > self.maximum:
@@ -131,7 +131,7 @@ class MomentumMemory:
     traits = Traits(keeps=True)
 
     momentum: float = setting(
-        0.9, "m of the pair; 0 is a plain error memory without decay", ge=0, lt=1, tune=(0.1, 0.95, "linear")
+        0.9, "momentum m of the memory; 0 is a plain error memory without decay", ge=0, lt=1, tune=(0.1, 0.95, "linear")
     )
 
     def fits(self, parts: Mapping[str, Any]) -> str | None:

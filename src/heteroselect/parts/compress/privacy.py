@@ -57,9 +57,9 @@ class Gaussian:
         hides=True,
     )
 
-    clip: float = setting(1.0, "C: an update that is longer is cut to this length", gt=0, tune=(0.1, 10, "log"))
+    clip: float = setting(1.0, "length C that longer updates are cut to", gt=0, tune=(0.1, 10, "log"))
     noise: float = setting(
-        1.0, "σ: standard deviation of a client's noise in each coordinate, as a multiple of clip", gt=0
+        1.0, "standard deviation σ of a client's noise in each coordinate, as a multiple of clip", gt=0
     )
 
     def fits(self, parts: Mapping[str, Any]) -> Misfit | None:

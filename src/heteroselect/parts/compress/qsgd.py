@@ -28,8 +28,8 @@ class QSGD:
     kind: ClassVar[str] = "qsgd"
     traits = Traits(brings={"error_feedback": FORGETS}, unbiased=True, own_values=True, uses_density=False)
 
-    levels: int = setting(4, "s, levels on either side of zero", ge=1, le=MOST_STEPS // 2, tune=(1, 20, "log"))
-    bucket: int = setting(512, "coordinates that share a norm", ge=1)
+    levels: int = setting(4, "number of levels s on either side of zero", ge=1, le=MOST_STEPS // 2, tune=(1, 20, "log"))
+    bucket: int = setting(512, "number of coordinates that share a norm", ge=1)
 
     def __post_init__(self) -> None:
         check(self)  # more levels than a code has room for would be sent as others, without an error

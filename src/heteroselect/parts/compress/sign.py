@@ -27,8 +27,10 @@ class Sign:
 
     kind: ClassVar[str] = "sign"
 
-    scale: Literal["mean", "step"] = setting("mean", "a layer's mean magnitude (EF-signSGD), or a fixed step (signSGD)")
-    step: float = setting(1e-3, "the fixed step of `scale` step", gt=0)
+    scale: Literal["mean", "step"] = setting(
+        "mean", "size of a sign: a layer's mean magnitude (EF-signSGD), or a fixed step (signSGD)"
+    )
+    step: float = setting(1e-3, "size of a sign where scale is step", gt=0)
 
     @property
     def traits(self) -> Traits:

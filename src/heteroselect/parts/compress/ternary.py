@@ -65,13 +65,13 @@ class Ternary:
 
     exponent: int = setting(
         14,
-        "blocks of 2 to the power of this are rotated; header, rotation and the last N mod 16 values come on top of "
-        "the density, about 100 bytes per upload",
+        "power of two that is the length of a rotated block; header, rotation and the last N mod 16 values come "
+        "on top of the density, about 100 bytes per upload",
         ge=SMALLEST,
         le=LARGEST,
     )
     spread: Literal["equal", "energy"] = setting(
-        "equal", "give each block the same bits per coordinate, or more to those that moved more"
+        "equal", "bits per coordinate: the same for each block, or more for those that moved more"
     )
 
     def variance(self, density: float) -> float:

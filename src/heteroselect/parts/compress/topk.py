@@ -13,7 +13,7 @@ from heteroselect.core.update import Positions, Update, Values, all_positions
 from heteroselect.parts.compress.context import WITHOUT_DECAY, CompressContext, uniform
 
 Rounding = Literal["ceil", "floor"]
-ROUNDING = "κ = ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"
+ROUNDING = "rounding of the number of kept coordinates: ⌈θN⌉ (the text) or ⌊θN⌋ (the authors' runs)"
 
 
 @dataclass(frozen=True)

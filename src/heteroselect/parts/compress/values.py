@@ -69,8 +69,10 @@ class UniformValues:
 
     kind: ClassVar[str] = "uniform"
 
-    bits: Literal[2, 3, 4, 8] = setting(4, "bits of a value")
-    rounding: Literal["random", "nearest"] = setting("random", "random is without bias, nearest has the smaller error")
+    bits: Literal[2, 3, 4, 8] = setting(4, "number of bits of a value")
+    rounding: Literal["random", "nearest"] = setting(
+        "random", "rounding: random is without bias, nearest has less error"
+    )
 
     def apply(self, update: Update, layers: Sequence[int], rng: np.random.Generator) -> Update:
         ends = np.searchsorted(update.positions, layers)

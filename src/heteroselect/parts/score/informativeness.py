@@ -33,20 +33,20 @@ class Informativeness:
 
     kind = "informativeness"
 
-    loss_weight: float = setting(1.0, "weight of V′, the loss (eq. 1); 0 takes a part out of the score", ge=0)
-    diversity_weight: float = setting(0.3, "λ_D, weight of the update's distance from the consensus", ge=0)
-    fairness_weight: float = setting(0.2, "λ_F, weight of having been selected seldom", ge=0)
-    staleness_weight: float = setting(0.2, "λ_St, weight of having been selected long ago", ge=0)
-    constant: float = setting(0.5, "value of a min-max without spread (the authors': 1)", ge=0, le=1)
-    fairness_start: float = setting(0.0, "F′ before anyone was selected (the authors': 1)", ge=-1, le=1)
-    raw_staleness: bool = setting(False, "leave a constant St′ unscaled, as the authors' logs do")
-    batches: int = setting(8, "mini-batches the loss is read on", ge=1)
-    augmented: bool = setting(False, "read the loss through the shuffled, augmented training data (the authors' runs)")
+    loss_weight: float = setting(1.0, "weight of the loss V′ in the score (eq. 1); 0 leaves it out", ge=0)
+    diversity_weight: float = setting(0.3, "weight λ_D of the update's distance from the consensus", ge=0)
+    fairness_weight: float = setting(0.2, "weight λ_F of having been selected seldom", ge=0)
+    staleness_weight: float = setting(0.2, "weight λ_St of having been selected long ago", ge=0)
+    constant: float = setting(0.5, "value of a part where all clients are alike (the authors': 1)", ge=0, le=1)
+    fairness_start: float = setting(0.0, "fairness F′ before anyone was selected (the authors': 1)", ge=-1, le=1)
+    raw_staleness: bool = setting(False, "whether a constant staleness St′ stays unscaled, as in the authors' logs")
+    batches: int = setting(8, "number of mini-batches that the loss is read on", ge=1)
+    augmented: bool = setting(False, "whether the loss is read on augmented training data (the authors')")
     mode: Literal["all", "candidates", "stale"] = setting(
-        "all", "whose loss counts: everybody's, asked each round (the paper); some at random; that last reported"
+        "all", "losses that count: of all, asked each round (the paper), of candidates drawn, or those last reported"
     )
-    candidates: int = setting(20, "how many mode candidates asks, and selects among", ge=1, tune=(10, 60, "log"))
-    candidates_by_size: bool = setting(False, "draw them by the examples they have instead of evenly")
+    candidates: int = setting(20, "number of clients that mode candidates asks", ge=1, tune=(10, 60, "log"))
+    candidates_by_size: bool = setting(False, "whether candidates are drawn by their number of examples")
     sketch: int = setting(0, SKETCH, ge=0)
 
     @property

@@ -32,7 +32,7 @@ class AdaSample:
     kind = "adasample"
     traits = Traits(needs={"links"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
-    ratio: float = setting(0.0, "β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))
+    ratio: float = setting(0.0, "ratio β/α of the rounds to a loss, in units of K·Σp²G²", ge=0, tune=(0, 4, "linear"))
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         population, clients, size = context.population, len(context.ids), context.size

@@ -32,7 +32,7 @@ class Clustered:
     kind = "clustered-sampling"
 
     by: Literal["size", "similarity"] = setting(
-        "similarity", "distributions by size (algorithm 1) or by similarity of the last uploads (algorithm 2)"
+        "similarity", "clusters by size (algorithm 1) or by similarity of the last uploads (algorithm 2)"
     )
     sketch: int = setting(0, SKETCH, ge=0)
 

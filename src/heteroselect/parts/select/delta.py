@@ -35,13 +35,13 @@ class Delta:
 
     kind = "delta"
 
-    noise: float = setting(0.005, "α₂, weight of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
+    noise: float = setting(0.005, "weight α₂ of the reported variance", ge=0, tune=(5e-4, 0.5, "log"))
     floor: float = setting(
         1e-4, "no probability falls below floor/K, and no client counts for more than K/floor",
         ge=0, le=1, tune=(1e-4, 1, "log"),
     )  # fmt: skip
     sketch: int = setting(0, SKETCH, ge=0)
-    variance: bool = setting(False, "clients report σ², the variance of their batches' gradients, which else counts 0")
+    variance: bool = setting(False, "whether clients report the variance σ² of their gradients; else it is 0")
 
     @property
     def traits(self) -> Traits:

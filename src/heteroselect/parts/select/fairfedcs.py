@@ -33,7 +33,7 @@ class FairFedCS:
     traits = Traits(needs={"uploads"})
 
     reputation: float = setting(
-        1.0, "σ: what a reputation counts against one turn; 0 is nothing but fair", ge=0, tune=(0.1, 10, "log")
+        1.0, "weight σ of a reputation against one turn; 0 is nothing but fair", ge=0, tune=(0.1, 10, "log")
     )
     sketch: int = setting(0, SKETCH, ge=0)
 

@@ -39,10 +39,12 @@ class FedCor:
     kind = "fedcor"
     traits = Traits(needs={"losses"}, brings={"weigh": {"kind": "uniform"}})
 
-    warmup: int = setting(25, "first rounds, with random cohorts; everybody's loss is asked for in each", ge=1)
+    warmup: int = setting(
+        25, "number of first rounds with random cohorts, in each of which everybody's loss is asked for", ge=1
+    )
     every: int = setting(10, "rounds from one random cohort to the next after the warm-up", ge=2)
     discount: float = setting(
-        0.9, "β: what a client's worth is multiplied by each time it is taken", gt=0, le=1, tune=(0.5, 1, "linear")
+        0.9, "factor β on a client's worth each time it is taken", gt=0, le=1, tune=(0.5, 1, "linear")
     )
 
     def random(self, round: int) -> bool:

@@ -28,10 +28,10 @@ class FedCS:
 
     deadline: float = setting(0.0, "seconds that the round may take (the paper: 180); 0 takes the `quantile`", ge=0)
     quantile: float = setting(
-        0.4, "the part of all available clients with whom a round would end before the deadline",
+        0.4, "share of the available clients with whom a round would end before the deadline",
         gt=0, le=1, tune=(0.2, 1, "linear"),
     )  # fmt: skip
-    factor: int = setting(2, "candidates per place (the paper: 1)", ge=1)
+    factor: int = setting(2, "number of candidates per place (the paper: 1)", ge=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         clients, links = len(context.ids), context.links

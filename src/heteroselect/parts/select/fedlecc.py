@@ -35,7 +35,9 @@ class FedLECC:
         brings={"score": LOSS_ALONE},
     )
 
-    clusters: int = setting(0, "J, clusters that clients are taken from; 0: as many as clients are selected", ge=0)
+    clusters: int = setting(
+        0, "number of clusters J that clients are taken from; 0: as many as clients are selected", ge=0
+    )
     reach: float = setting(
         0.2, "Hellinger distance up to which two clients are of one cluster", ge=0, le=1, tune=(0.05, 0.6, "linear")
     )

@@ -31,7 +31,7 @@ class FedSTaS:
     kind = "fedstas"
     traits = Traits(needs={"uploads"}, brings={"weigh": {"kind": "share"}}, shares=True)
 
-    strata: int = setting(5, "H, how many strata; never more than clients are selected", ge=1, tune=(2, 10, "log"))
+    strata: int = setting(5, "number of strata H; never more than clients are selected", ge=1, tune=(2, 10, "log"))
     sketch: int = setting(0, SKETCH, ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:

@@ -33,9 +33,9 @@ class LongFed:
     traits = Traits(needs={"uploads"})
 
     representation: float = setting(
-        1.0, "V: what a representative cohort counts against fairness", ge=0, tune=(0.1, 10, "log")
+        1.0, "weight V of a representative cohort against fairness", ge=0, tune=(0.1, 10, "log")
     )
-    slack: float = setting(0.1, "ε: how much more often a client may be taken than one at distance 1", ge=0)
+    slack: float = setting(0.1, "margin ε by which a client may be taken more often than one at distance 1", ge=0)
     sketch: int = setting(0, SKETCH, ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:

@@ -43,9 +43,9 @@ class Oort:
     kind = "oort"
     traits = Traits(needs={"reports", "examples", "links"}, brings={"weigh": {"kind": "uniform"}})
 
-    penalty: float = setting(2.0, "α: how much the slow are penalised, (T/t)^α", ge=0, tune=(0, 5, "linear"))
-    tired: int = setting(0, "clients picked more often rest while there are others (the paper: 10); 0: nobody", ge=0)
-    overcommit: float = setting(1.0, "times the places are asked, and the first to answer count (the paper: 1.3)", ge=1)
+    penalty: float = setting(2.0, "exponent α of the penalty (T/t)^α of slow clients", ge=0, tune=(0, 5, "linear"))
+    tired: int = setting(0, "selections after which a client rests (the paper: 10); 0: nobody rests", ge=0)
+    overcommit: float = setting(1.0, "clients asked per place; the first to answer count (the paper: 1.3)", ge=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         population = context.population

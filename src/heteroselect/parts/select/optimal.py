@@ -39,7 +39,7 @@ class OptimalSampling:
 
     rule: Literal["exact", "aocs"] = setting(
         "exact",
-        "exact probabilities, or those that the server finds from sums alone, so under secure aggregation (aocs)",
+        "probabilities: exact, or what the server finds from sums alone, so under secure aggregation (aocs)",
     )
 
     def choose(self, ids: Counts, norms: Reals, data: Reals, size: int, rng: np.random.Generator) -> Cohort:

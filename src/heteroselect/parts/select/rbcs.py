@@ -33,9 +33,9 @@ class RBCSF:
     traits = Traits(needs={"links", "reports"})
 
     speed: float = setting(
-        1.0, "V: what a second of the slowest counts against one turn that a client waits", ge=0, tune=(0.1, 500, "log")
+        1.0, "weight V of a second of the slowest against one turn that a client waits", ge=0, tune=(0.1, 500, "log")
     )
-    guarantee: float = setting(0.5, "β as a part of m/K, the rate of participation if all were equal", ge=0, lt=1)
+    guarantee: float = setting(0.5, "guaranteed rate of participation β, as a share of m/K", ge=0, lt=1)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         start = {

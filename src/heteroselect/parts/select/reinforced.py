@@ -36,7 +36,7 @@ class Reinforced:
     traits = Traits(needs={"reports", "links"})
 
     rate: float = setting(0.1, "learning rate of the policy", ge=0, tune=(0.01, 1, "log"))
-    slowness: float = setting(0.1, "λ: what a round of mean length costs", ge=0)
+    slowness: float = setting(0.1, "cost λ of a round of mean length", ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         state = self.updated(context)

@@ -21,8 +21,10 @@ class Softmax:
     kind = "softmax"
     traits = Traits(needs={"scores"}, brings={"score": {"kind": "informativeness"}})
 
-    temperature: float = setting(1.0, "τ₀ of the softmax (eq. 6)", gt=0, tune=(0.1, 10, "log"))
-    decay: float = setting(0.5, "share of τ₀ lost by round T", ge=0, lt=1)
+    temperature: float = setting(
+        1.0, "temperature τ₀ of the softmax in the first round (eq. 6)", gt=0, tune=(0.1, 10, "log")
+    )
+    decay: float = setting(0.5, "share of the temperature τ₀ that is lost by round T", ge=0, lt=1)
 
     def tau(self, moment: Moment) -> float:
         """τ(t) = τ₀(1 − 0.5·min(t/T, 1))   (below eq. 6)"""

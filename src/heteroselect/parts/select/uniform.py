@@ -53,7 +53,7 @@ class Pool:
     kind = "pool"
     traits = Traits(by_cohort=True)
 
-    pool: int = setting(32, "clients that train, or as many as there are places if that is more; 0: everybody", ge=0)
+    pool: int = setting(32, "number of clients that train, but one per place at least; 0: everybody", ge=0)
 
     def select(self, scores: Reals, context: SelectionContext) -> Cohort:
         clients, size = len(context.ids), max(self.pool, context.size)

@@ -29,10 +29,10 @@ class Calibrated(Local):
 
     kind = "calibrated"
 
-    momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
+    momentum: float = setting(0.9, "momentum of the local SGD, which starts anew each round", ge=0, lt=1)
     clip: float = setting(2.0, "norm bound of the gradient; 0 does not clip", ge=0)
-    strength: float = setting(1.0, "τ, what log-shares are multiplied by; 0 is SGD", ge=0, tune=(0.1, 2, "linear"))
-    smoothing: float = setting(1.0, "examples that each class has beside those it has", gt=0)
+    strength: float = setting(1.0, "factor τ on the log-shares of classes; 0 is SGD", ge=0, tune=(0.1, 2, "linear"))
+    smoothing: float = setting(1.0, "number of examples that each class is given beside its own", gt=0)
 
     def run(self, model: Trainable, job: Job) -> Trained:
         from heteroselect.parts.train.descent import descend

@@ -29,10 +29,12 @@ class FedDyn(Local):
     kind = "feddyn"
     traits = Traits(carries=STEPS, brings={"weigh": {"kind": "uniform"}}, requires=EQUAL, rows=True)
 
-    alpha: float = setting(0.01, "α of the dynamic regularisation, and the local pull", gt=0, tune=(0.001, 1, "log"))
+    alpha: float = setting(
+        0.01, "strength α of the regularisation, and of the local pull", gt=0, tune=(0.001, 1, "log")
+    )
     clip: float = setting(10.0, "norm bound of the corrected gradient; 0 does not clip", ge=0)
     show: Literal["model", "mean"] = setting(
-        "mean", "what is evaluated: w, or the mean of the cohort's models, w + h/α"
+        "mean", "model that is evaluated: w, or the mean of the cohort's models, w + h/α"
     )
 
     @property

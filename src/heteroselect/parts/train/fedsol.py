@@ -33,9 +33,9 @@ class FedSOL(Local):
     traits = Traits(carries=STEPS, passes=7 / 3)
     # two passes, and the global model forwards, which is a third of one
 
-    momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
+    momentum: float = setting(0.9, "momentum of the local SGD, which starts anew each round", ge=0, lt=1)
     clip: float = setting(0.0, "norm bound of the task's gradient; 0 does not clip", ge=0)
-    rho: float = setting(1.0, "ρ, how far from y the gradient is taken; 0 is SGD", ge=0, tune=(0.1, 10, "log"))
+    rho: float = setting(1.0, "distance ρ from y at which the gradient is taken; 0 is SGD", ge=0, tune=(0.1, 10, "log"))
 
     def run(self, model: Trainable, job: Job) -> Trained:
         from heteroselect.parts.train.descent import descend

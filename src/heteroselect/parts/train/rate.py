@@ -23,8 +23,8 @@ class SharedRate:
     kind = "shared"
     traits = Traits(carries=("start", "decay"))
 
-    start: float = setting(0.05, "η₀ of eq. 12", gt=0, tune=(0.005, 0.5, "log"))
-    decay: float = setting(0.5, "share of η₀ lost by round T", ge=0, le=1)
+    start: float = setting(0.05, "learning rate η₀ of the first round (eq. 12)", gt=0, tune=(0.005, 0.5, "log"))
+    decay: float = setting(0.5, "share of the learning rate η₀ that is lost by round T", ge=0, le=1)
 
     def eta(self, moment: Moment) -> float:
         return self.start * (1 - self.decay * moment.progress)
@@ -43,7 +43,7 @@ class ScoreRate(SharedRate):
     kind = "score"
     traits = replace(SharedRate.traits, needs={"scores"})
 
-    cap: float = setting(0.15, "highest scaled rate", gt=0)
+    cap: float = setting(0.15, "highest learning rate after scaling by the score", gt=0)
 
     def of_clients(self, moment: Moment, scores: Reals) -> list[float]:
         if not np.isfinite(scores).all():
@@ -65,7 +65,7 @@ class CosineRate:
     kind = "cosine"
     traits = Traits(carries=("start",))
 
-    start: float = setting(0.05, "η₀, the highest rate", gt=0, tune=(0.005, 0.5, "log"))
+    start: float = setting(0.05, "highest learning rate η₀", gt=0, tune=(0.005, 0.5, "log"))
     horizon: float | None = setting(None, "simulated seconds until the lowest rate; none takes all rounds", gt=0)
     warmup: float = setting(0.0, "seconds of the horizon, else rounds, of a straight rise from a tenth of η₀", ge=0)
     final: float = setting(0.05, "f, share of η₀ that is left at the end", ge=0, le=1)

@@ -27,11 +27,11 @@ class SGD(Local):
     kind = "sgd"
     traits = Traits(carries=STEPS, rows=True)
 
-    momentum: float = setting(0.9, "of the local SGD, fresh each round", ge=0, lt=1)
-    proximal: float = setting(0.0, "μ, the pull to the global model (FedProx)", ge=0, tune=(0.001, 1, "log"))
+    momentum: float = setting(0.9, "momentum of the local SGD, which starts anew each round", ge=0, lt=1)
+    proximal: float = setting(0.0, "strength μ of the pull to the global model (FedProx)", ge=0, tune=(0.001, 1, "log"))
     clip: float = setting(2.0, "norm bound of task plus proximal gradient; 0 does not clip", ge=0)
-    decay: float = setting(0.0, "ν, the pull to zero (weight decay)", ge=0)
-    centre: bool = setting(False, "subtract from each unit's gradient its mean over the unit's inputs")
+    decay: float = setting(0.0, "strength ν of the pull to zero (weight decay)", ge=0)
+    centre: bool = setting(False, "whether each unit's gradient loses its mean over the unit's inputs")
 
     def run(self, model: Trainable, job: Job) -> Trained:
         from heteroselect.parts.train.descent import descend

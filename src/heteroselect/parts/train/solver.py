@@ -62,8 +62,8 @@ class Local:
 
     traits = Traits(carries=STEPS)
 
-    steps: int = setting(50, "H, local steps", ge=1)
-    batch: int = setting(32, "examples per step", ge=1)
+    steps: int = setting(50, "number of local steps H", ge=1)
+    batch: int = setting(32, "number of examples per local step", ge=1)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,9 @@ def longer(steps: int, growth: float, start: float, rate: float) -> int:
 
 
 def _growth() -> float:
-    return setting(0.0, "q: rounds have (η₀/η)^q times as many steps, as the rate falls; 0: as many as ever", ge=0)
+    return setting(
+        0.0, "exponent q: rounds have (η₀/η)^q times as many steps as the rate falls; 0: always the same", ge=0
+    )
 
 
 @dataclass(frozen=True)
