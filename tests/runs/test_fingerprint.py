@@ -171,18 +171,6 @@ def test_a_run_of_other_versions_does_not_go_on(broken, name):
         heteroselect.resume(broken, **MINE)
 
 
-def test_a_version_that_was_not_noted_then_is_no_difference(broken, tmp_path):
-    """As earlier versions wrote it; its seeds and those of today are one group of a report."""
-    then = Fingerprint.read(broken)
-    few = {key: value for key, value in then.versions.items() if key not in ("scipy", "zstandard", "constriction")}
-    assert len(few) == len(then.versions) - 3
-    rewrite(broken, replace(then, versions=few))
-    assert heteroselect.resume(broken, **MINE).status == "finished"
-    assert set(Fingerprint.read(broken).versions) == set(few)
-    play(tmp_path / "today", settings={"seed": 7})
-    assert [group.seeds for group in compare([tmp_path]).groups] == ["7, 42"]
-
-
 def test_a_module_of_other_weights_is_another_model(tmp_path):
     modules = [network(), network()]
     with pytest.raises(PowerError):

@@ -84,8 +84,8 @@ def resume(
 ) -> None:
     """Go on with a run on Flower from its last checkpoint, to the same bits. Code is loaded from the files that are
     named here and from no others, and they must be those of the run."""
-    from heteroselect.runs.api import refuse_another_method, refuse_other_versions
     from heteroselect.runs.ended import read_settings
+    from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
     from heteroselect.runs.guard import refuse_changes, refuse_unnamed_download
 
     require_flower()
@@ -100,16 +100,14 @@ def resume(
             f"`flwr run {folder / WORK / 'app'} SUPERLINK` goes on with it."
         )
     plan = replace(plan, method=_whole_code(method) if method else "", parts=parts)
-    refuse_other_versions(folder)
     refuse_links(folder)
     if finished(folder):  # then nothing of the user's own code is needed
         note(f"the run in {folder} has finished; there is nothing to resume.")
         config = read_settings(folder, "flower resume")
     else:
         config = plan.load(folder / CONFIG).config
-        refuse_another_method(folder, config.method)
+        refuse_edited(folder, Fingerprint.read(folder), config.model_dump())
         refuse_unnamed_download(folder, config, changes)
-        _refuse_elsewhere(config)
     if plan.nodes > config.clients:
         raise HeteroSelectError(f"flower resume: {folder} names {plan.nodes} nodes for {config.clients} clients.")
     _supervise(folder, config, plan, as_json=as_json, quiet=quiet)
@@ -196,15 +194,9 @@ def _config(
         changes["selected"] = max(1, min(usual, int(changes["clients"])))
     loaded = load(preset, method=method, changes=changes)
     refuse_steps(loaded.method)
-    _refuse_elsewhere(loaded.config)
     for text in loaded.brought:
         say(text)
     return loaded.config, own
-
-
-def _refuse_elsewhere(config: Config) -> None:
-    if config.simulate.checkpoint_dir:
-        raise HeteroSelectError("simulate.checkpoint_dir: allowed on Flower is an empty one, the run's own folder.")
 
 
 def _whole(name: Any) -> Any:

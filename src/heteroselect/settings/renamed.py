@@ -24,6 +24,7 @@ REMOVED: dict[str, Any] = {
     "world.links_keep": 0.5,
     "world.table_gflop": 0.6,
     "simulate.checkpoint_seconds": 60.0,
+    "simulate.checkpoint_dir": "",
 }
 """The value of each setting that is a constant now; that of a kind of part stands under `method.ROLE.KIND.SETTING`."""
 
@@ -74,4 +75,4 @@ def _of_kind(key: str, kind: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) or "empty"
