@@ -17,6 +17,7 @@ from heteroselect.parts.select import Oort, PowerOfChoice
 from heteroselect.parts.train import SGD
 from heteroselect.runs.loop import defer_signals
 from heteroselect.world import DrawnWorld
+from run_folders import PowerError, stop_after
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -48,18 +49,10 @@ class Last:
 """
 
 
-class PowerError(Exception):
-    """The run is stopped from within, as if the power had failed."""
-
-
 def broken_off(out, **more: Any) -> None:
-    def watch(line):
-        if line["round"] == 2:
-            raise PowerError
-
     settings = {**SMALL, **more.pop("settings", {})}
     with pytest.raises(PowerError):
-        heteroselect.run("mnist", method="fedavg", settings=settings, out=out, watch=watch, **more)
+        heteroselect.run("mnist", method="fedavg", settings=settings, out=out, watch=stop_after(2), **more)
 
 
 def test_a_run_does_not_go_on_with_another_part(tmp_path):
