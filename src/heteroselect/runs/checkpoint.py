@@ -34,9 +34,8 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state after `round`: the server's arrays, which clients have some, and facts that are no arrays."""
+    """The state after a round: the server's arrays, which clients have some, and facts that are no arrays."""
 
-    round: int
     server: Arrays
     clients: list[int]
     facts: dict[str, Any]
@@ -92,7 +91,7 @@ class Checkpoints:
             self._bytes(name, digest)
         self._digests = dict(content["files"])
         self._clients = {int(client): name for client, name in content["clients"].items()}
-        return Checkpoint(round, self._arrays(content["server"]), list(self._clients), dict(content["facts"]))
+        return Checkpoint(self._arrays(content["server"]), list(self._clients), dict(content["facts"]))
 
     def client(self, client: int) -> Arrays:
         """What the checkpoint loaded last holds of a client."""
