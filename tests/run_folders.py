@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tomli_w
 
-from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY
+from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, read_rounds, read_summary
 
 CLIENTS = 5
 
@@ -68,10 +68,35 @@ class PowerError(Exception):
     """The run is stopped from within, as if the power had failed."""
 
 
-def stop(line: dict[str, Any]) -> None:
-    """Watches a run, and stops it after its third round."""
-    if line["round"] == 3:
-        raise PowerError
+def stop_after(last: int, error: BaseException | None = None) -> Callable[[dict[str, Any]], None]:
+    """Watches a run, and stops it after this round, without a chance to tidy up unless the error gives it one."""
+
+    def watch(line: dict[str, Any]) -> None:
+        if line["round"] == last:
+            raise error or PowerError
+
+    return watch
+
+
+stop = stop_after(3)
+
+
+def same(a: Path, b: Path) -> None:
+    """Two folders hold one run: everything is equal but the wall time and the number of threads."""
+    assert read_rounds(a) == read_rounds(b)
+    first, second = read_summary(a), read_summary(b)
+    for summary in (first, second):
+        del summary["wall_seconds"], summary["environment"]
+    assert first == second
+    assert (a / "model.safetensors").read_bytes() == (b / "model.safetensors").read_bytes()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the test works in, with the points in it."""
+    monkeypatch.chdir(tmp_path)
+    write_points(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -188,13 +188,6 @@ def test_where_flower_worked_may_not_be_a_link(stopped, tmp_path):
     assert (precious / "thesis.txt").read_text() == "mine"
 
 
-def test_checkpoints_of_a_run_on_flower_are_in_its_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(HeteroSelectError, match=r"simulate\.checkpoint_dir: allowed on Flower is an empty one"):
-        run("flower", "deploy", "mnist", "--set", "simulate.checkpoint_dir=disk", "--out", "run")
-    assert not list(tmp_path.iterdir())
-
-
 def test_keys_and_an_app_for_a_cluster(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("flower", "keys", "keys", "--server", "192.0.2.1", "--nodes", "2")

@@ -115,9 +115,3 @@ def test_after_a_damaged_one_is_forgotten_the_run_goes_on_and_writes_it_anew(tmp
     again.load(2)
     again.save(3, arrays(3), {0: arrays(30), 3: arrays(3)}, {0, 3}, {"seconds": 1.5})
     assert Checkpoints(tmp_path).load(3).server["a"].tolist() == [3, 3, 3]
-
-
-def test_a_run_that_has_ended_leaves_no_checkpoint(tmp_path: Path) -> None:
-    filled(tmp_path).clear()
-    assert not (tmp_path / "checkpoint").exists()
-    Checkpoints(tmp_path).clear()

@@ -14,16 +14,9 @@ from typing import Any
 import pytest
 
 import heteroselect
-from run_folders import POINTS, PowerError, stop, write_points
+from run_folders import POINTS, PowerError, stop
 
 pytestmark = pytest.mark.slow  # they train
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    write_points(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture

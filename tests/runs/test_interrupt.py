@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,29 +12,14 @@ import heteroselect
 from heteroselect.cli import app
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import read_rounds, read_summary
+from run_folders import POINTS, stop_after
 
-SMALL = {
-    **{"clients": 6, "selected": 2, "rounds": 4, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
-    **{"method.solver.steps": 2, "simulate.checkpoint_rounds": 1},
-}
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "points.npz", x=rng.normal(size=(60, 4)).astype(np.float32), y=rng.integers(0, 2, 60))
-    return tmp_path
-
-
-def press(line: dict[str, Any]) -> None:
-    if line["round"] == 2:
-        raise KeyboardInterrupt
+press = stop_after(2, KeyboardInterrupt())
 
 
 def test_it_reaches_the_caller_after_the_folder_is_closed(here: Path) -> None:
     with pytest.raises(heteroselect.Interrupted) as stopped:
-        heteroselect.run("mnist", method="fedavg", settings=SMALL, out=here / "run", watch=press)
+        heteroselect.run("mnist", method="fedavg", settings=POINTS, out=here / "run", watch=press)
     assert isinstance(stopped.value, KeyboardInterrupt)
     assert stopped.value.result.summary == read_summary(here / "run")
     assert read_summary(here / "run")["status"] == "interrupted"
@@ -49,7 +33,7 @@ def test_a_sweep_can_be_stopped_and_half_a_run_is_not_in_its_table(here: Path) -
     def sweep() -> None:
         for seed in (1, 2, 3):
             watch = press if seed == 2 else None
-            table.append(heteroselect.run("mnist", method="fedavg", seed=seed, settings=SMALL, watch=watch).rounds_run)
+            table.append(heteroselect.run("mnist", method="fedavg", seed=seed, settings=POINTS, watch=watch).rounds_run)
 
     with pytest.raises(KeyboardInterrupt):
         sweep()
@@ -57,9 +41,9 @@ def test_a_sweep_can_be_stopped_and_half_a_run_is_not_in_its_table(here: Path) -
 
 
 def test_after_a_resume_progress_counts_from_the_start(here: Path) -> None:
-    whole = heteroselect.run("mnist", method="fedavg", settings=SMALL, out=here / "whole")
+    whole = heteroselect.run("mnist", method="fedavg", settings=POINTS, out=here / "whole")
     with pytest.raises(KeyboardInterrupt):
-        heteroselect.run("mnist", method="fedavg", settings=SMALL, out=here / "run", watch=press)
+        heteroselect.run("mnist", method="fedavg", settings=POINTS, out=here / "run", watch=press)
     found = CliRunner().invoke(app, ["resume", "run"])
     assert found.exit_code == 0, found.output
     lines = re.findall(r"round (\d+)/4 .* ([\d.]+) (kB|MB) sent", found.output)
@@ -73,7 +57,7 @@ def test_the_command_line_keeps_its_sentence_and_exit_code(here: Path, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr("heteroselect.runs.loop.play_round", stop)
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    sets = [word for key, value in POINTS.items() for word in ("--set", f"{key}={json.dumps(value)}")]
     words = ["--method", "fedavg", "--out", "run", "--quiet"]
     found = CliRunner().invoke(app, ["run", "mnist", *words, *sets])
     assert found.exit_code == 130

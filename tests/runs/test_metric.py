@@ -14,6 +14,7 @@ import heteroselect
 from heteroselect import HeteroSelectError, Metric
 from heteroselect.comparison.report.tables import result_table
 from heteroselect.core.evaluate import accuracy
+from run_folders import PowerError, stop_after
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(120, 3)).astype(np.float32)
@@ -105,12 +106,8 @@ def test_an_answer_that_is_no_number_is_named(answer: Any, named: str) -> None:
 
 
 def test_a_run_goes_on_only_with_the_same_name_and_direction(tmp_path: Path) -> None:
-    def stop(line: dict[str, Any]) -> None:
-        if line["round"] == 2:
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        play(LOWER, out=tmp_path / "run", watch=stop, settings={"target": 5.0})
+    with pytest.raises(PowerError):
+        play(LOWER, out=tmp_path / "run", watch=stop_after(2), settings={"target": 5.0})
     own = {"data": (X, Y), "model": lambda: nn.Sequential(nn.Linear(3, 1), nn.Flatten(0))}
     own |= {"loss": nn.functional.mse_loss}
     for other in (mse, Metric(mse, "MSE", True, ""), Metric(mse, "error", False, "")):

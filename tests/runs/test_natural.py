@@ -13,7 +13,7 @@ from heteroselect.core.evaluate import owner_accuracies
 from heteroselect.data.examples import Examples, Source
 from heteroselect.data.federation import Federation
 from heteroselect.errors import HeteroSelectError
-from heteroselect.runs.fingerprint import Fingerprint, deciding
+from heteroselect.runs.fingerprint import Fingerprint
 from heteroselect.runs.spread import shares, spread
 from run_folders import PowerError, stop
 
@@ -117,16 +117,6 @@ def test_a_run_does_not_go_on_with_examples_of_other_owners(tmp_path: Path):
     file.write_text(text.replace("p0,", "p1,"), encoding="utf-8")
     with pytest.raises(HeteroSelectError, match=r"is of another experiment .*data"):
         heteroselect.resume(tmp_path / "half", threads=1)
-
-
-def test_a_run_begun_before_there_were_owners_goes_on():
-    settings = deciding(heteroselect.load("mnist").model_dump())
-    older = {key: value for key, value in settings.items() if not key.startswith(("data.owner", "data.unseen"))}
-    assert len(older) == len(settings) - 3
-    before, now = Fingerprint(older, {}, {}, {}), Fingerprint(settings, {}, {}, {})
-    assert before.differences(now) == []
-    changed = Fingerprint({**settings, "data.unseen_fraction": 0.2}, {}, {}, {})
-    assert before.differences(changed) == ["data.unseen_fraction: 0.0 → 0.2"]
 
 
 class Letters(nn.Module):

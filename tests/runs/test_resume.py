@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import random
-import re
 import resource
 import signal
 import subprocess
@@ -18,13 +17,14 @@ import torch
 from torch import nn
 
 import heteroselect
-from heteroselect import HeteroSelectError, methods
+from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.core.update import Update
 from heteroselect.engines.simulate.engine import Simulator
 from heteroselect.parts.compress.wire import decode, encode
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import read_rounds, read_summary
+from run_folders import PowerError, same, stop_after
 
 pytestmark = pytest.mark.slow  # whole runs
 
@@ -53,29 +53,10 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "heteroselect", *map(str, words)]
 
 
-def same(a: Path, b: Path) -> None:
-    """Everything but the wall time and the number of threads."""
-    assert read_rounds(a) == read_rounds(b)
-    first, second = read_summary(a), read_summary(b)
-    for summary in (first, second):
-        del summary["wall_seconds"], summary["environment"]
-    assert first == second
-    assert (a / "model.safetensors").read_bytes() == (b / "model.safetensors").read_bytes()
-
-
-class PowerError(Exception):
-    """The run is stopped from within, as if the power had failed."""
-
-
 def broken_off(out: Path, after: int, **settings: object) -> None:
-    """A run that ends at once after so many rounds, without a chance to tidy up."""
-
-    def watch(line: dict) -> None:
-        if line["round"] == after:
-            raise PowerError
-
+    """A run that ends at once after so many rounds."""
     with pytest.raises(PowerError):
-        heteroselect.run("mnist", settings=SMALL | settings, out=out, watch=watch)
+        heteroselect.run("mnist", settings=SMALL | settings, out=out, watch=stop_after(after))
 
 
 @pytest.fixture(scope="module")
@@ -166,45 +147,14 @@ def test_batch_norm_and_a_model_of_ones_own_come_back(tmp_path: Path) -> None:
     }
     settings = {"selected": 2, "rounds": 5, "method.solver.steps": 2, "simulate.checkpoint_rounds": 2}
     straight = heteroselect.run({}, settings=settings, out=tmp_path / "a", **arguments)
-
-    def watch(line: dict) -> None:
-        if line["round"] == 3:
-            raise PowerError
-
     with pytest.raises(PowerError):
-        heteroselect.run({}, settings=settings, out=tmp_path / "b", watch=watch, **arguments)
+        heteroselect.run({}, settings=settings, out=tmp_path / "b", watch=stop_after(3), **arguments)
     resumed = heteroselect.resume(tmp_path / "b", **arguments)
     assert resumed.model_sha256 == straight.model_sha256
     assert all(torch.equal(value, resumed.model[name]) for name, value in straight.model.items())
+    (tmp_path / "b" / "summary.json").unlink()
     with pytest.raises(HeteroSelectError, match="own"):
-        heteroselect.resume(_unfinished(tmp_path / "b"))
-
-
-def _unfinished(path: Path) -> Path:
-    (path / "summary.json").unlink()
-    return path
-
-
-def test_another_experiment_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    data = [(rng.normal(size=(20, 4)).astype(np.float32), rng.integers(0, 2, 20)) for _ in range(6)]
-    settings = {"selected": 2, "rounds": 5, "method.solver.steps": 2, "simulate.checkpoint_rounds": 1}
-
-    def watch(line: dict) -> None:
-        if line["round"] == 3:
-            raise PowerError
-
-    out, model = tmp_path / "run", lambda: nn.Sequential(nn.Linear(4, 5), nn.Linear(5, 2))
-    with pytest.raises(PowerError):
-        heteroselect.run({}, settings=settings, data=data, test=data[0], model=model, out=out, watch=watch)
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    for other in (lambda: nn.Linear(4, 2), lambda: nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 2))):
-        with pytest.raises(HeteroSelectError, match="of another experiment"):
-            heteroselect.resume(out, data=data, test=data[0], model=other)
-    own = dataclasses.replace(methods.get("fedavg"), name="mine")
-    with pytest.raises(HeteroSelectError, match="is of the method 'heteroselect'"):
-        heteroselect.resume(out, data=data, test=data[0], model=model, method=own)
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+        heteroselect.resume(tmp_path / "b")
 
 
 def test_without_a_checkpoint_it_starts_again(tmp_path: Path, whole: Path) -> None:
@@ -299,14 +249,9 @@ def test_data_that_was_removed_meanwhile_is_named(tmp_path: Path) -> None:
     file = tmp_path / "mine.npz"
     np.savez(file, x=rng.normal(size=(200, 4)).astype(np.float32), y=rng.integers(0, 2, 200))
     out = tmp_path / "run"
-
-    def watch(line: dict) -> None:
-        if line["round"] == 2:
-            raise PowerError
-
     settings = SMALL | {"data.name": str(file), "data.partition": "iid", "clients": 5, "selected": 2}
     with pytest.raises(PowerError):
-        heteroselect.run({}, settings=settings, out=out, watch=watch)
+        heteroselect.run({}, settings=settings, out=out, watch=stop_after(2))
     moved = file.rename(tmp_path / "elsewhere.npz")
     with pytest.raises(HeteroSelectError, match=r"mine\.npz"):
         heteroselect.resume(out)
@@ -414,19 +359,6 @@ def _busy(out: Path) -> bool:
         return False
     manifests = [stamp for name, stamp in files.items() if name.startswith("manifest")]
     return bool(files) and max(files.values()) > max(manifests, default=0)
-
-
-def test_a_run_that_is_older_than_a_setting_or_a_role_can_be_resumed(tmp_path: Path) -> None:
-    """What is newer than the run has its default: its config.toml does not name it."""
-    path = tmp_path / "older"
-    settings = {"seed": 1, "rounds": 2, "clients": 4, "selected": 2, "method.solver.steps": 1}
-    first = heteroselect.run("mnist", method="heteroselect", settings=settings, out=path)
-    text = (path / "config.toml").read_text()
-    older = re.sub(r"\n\[method\.model_average\]\n[^\[]*", "\n", text).replace("ceiling = 1.0\n", "")
-    assert "average]" not in older
-    assert len(older) < len(text) - 40
-    (path / "config.toml").write_text(older)
-    assert heteroselect.resume(path).model_sha256 == first.model_sha256
 
 
 def test_a_setting_that_a_method_has_got_since_does_not_change_its_earlier_runs(tmp_path: Path) -> None:

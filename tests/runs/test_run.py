@@ -63,38 +63,19 @@ def test_the_folder_holds_what_the_result_says(tmp_path):
     assert all(torch.equal(weights[name], value) for name, value in result.model.items())
 
 
-def test_a_line_has_the_promised_fields():
+def test_what_a_line_and_the_summary_say_fits_together():
     result = small_run()
-    names = (
-        "round accuracy loss_mean selected scores densities bandwidth_mbps seconds cumulative_seconds "
-        "bytes_up_paper tau theta beta learning_rate score_parts"
-    )
-    assert set(names.split()) <= set(result.rounds[0])
     for number, line in enumerate(result.rounds, 1):
         assert line["round"] == number
-        assert len(set(line["selected"])) == 4
-        for name in ("scores", "densities", "bandwidth_mbps"):
-            assert len(line[name]) == 4
+        assert len(set(line["selected"])) == len(line["scores"]) == len(line["bandwidth_mbps"]) == 4
         assert set(line["score_parts"]) == {"loss", "diversity", "fairness", "staleness"}
         assert line["bytes_up_paper"] == pytest.approx(sum(line["densities"]) * 4 * result.parameters)
-    seconds = [line["seconds"] for line in result.rounds]
-    assert result.rounds[-1]["cumulative_seconds"] == pytest.approx(sum(seconds))
-    assert result.rounds[0]["theta"] == 1.0
+    assert result.total_seconds == pytest.approx(sum(line["seconds"] for line in result.rounds))
     assert result.rounds[0]["densities"] == [1.0] * 4
-    assert result.rounds[1]["theta"] == pytest.approx(0.28)
+    assert [line["theta"] for line in result.rounds[:2]] == pytest.approx([1.0, 0.28])
     assert result.rounds[-1]["theta"] == pytest.approx(0.12)
-
-
-def test_the_summary_has_the_promised_fields():
-    summary = small_run().summary
-    names = (
-        "method dataset seed rounds target peak_accuracy final_accuracy rounds_to_target seconds_to_target "
-        "megabytes_to_target total_seconds total_megabytes wall_seconds parameters model_sha256 "
-        "client_accuracy_mean client_accuracy_worst_tenth"
-    )
-    assert set(names.split()) <= set(summary)
-    assert summary["parameters"] == 6 * 4 + 4
-    assert 0 <= summary["client_accuracy_worst_tenth"] <= summary["client_accuracy_mean"] <= 1
+    assert result.parameters == 6 * 4 + 4
+    assert 0 <= result.client_accuracy_worst_tenth <= result.client_accuracy_mean <= 1
 
 
 def test_it_learns_and_figures_to_target_are_cumulative():
@@ -107,30 +88,17 @@ def test_it_learns_and_figures_to_target_are_cumulative():
     assert result.megabytes_to_target == pytest.approx(sum(line["bytes_up_paper"] for line in until) / 1e6)
     assert result.peak_accuracy == max(line["accuracy"] for line in result.rounds)
     assert result.peak_accuracy > 0.8
+    never = small_run(settings={"target": 1.0}, rounds=1)
+    assert never.rounds_to_target is never.seconds_to_target is never.megabytes_to_target is None
 
 
-def test_a_target_never_reached_is_none():
-    summary = small_run(settings={"target": 1.0}, rounds=1).summary
-    assert summary["rounds_to_target"] is summary["seconds_to_target"] is summary["megabytes_to_target"] is None
-
-
-def test_the_same_config_gives_the_same_bits_and_another_seed_others():
-    first, again, other = small_run(), small_run(), small_run(seed=7)
-    assert first.model_sha256 == again.model_sha256 != other.model_sha256
-    assert first.rounds == again.rounds
-
-
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_do_not_matter_even_with_dropout(threads):
-    torch.rand(threads)  # the global generator stands somewhere else each time
-    one, many = small_run(model=Noisy), small_run(model=Noisy, threads=threads)
-    assert one.model_sha256 == many.model_sha256
-    assert one.rounds == many.rounds
-
-
-def test_a_run_leaves_torch_as_it_was():
+def test_threads_do_not_matter_even_with_dropout_but_the_seed_does():
+    first = small_run(model=Noisy)
+    torch.rand(3)  # the global generator stands somewhere else
     before, threads = torch.get_rng_state(), torch.get_num_threads()
-    small_run(model=Noisy)
+    again = small_run(model=Noisy, threads=3)
+    assert first.model_sha256 == again.model_sha256 != small_run(model=Noisy, seed=7).model_sha256
+    assert first.rounds == again.rounds
     assert torch.equal(before, torch.get_rng_state())
     assert torch.get_num_threads() == threads
 
@@ -207,10 +175,8 @@ def test_evaluations_can_be_spaced_out_without_changing_the_run():
     assert sparse.model_sha256 == whole.model_sha256
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_the_shortest_horizons(rounds):
-    result = small_run(rounds=rounds)
-    assert [line["theta"] for line in result.rounds] == pytest.approx([1.0, 0.28][:rounds])
+def test_the_shortest_horizon():
+    assert [line["theta"] for line in small_run(rounds=1).rounds] == [1.0]
 
 
 @pytest.mark.parametrize(("clients", "selected"), [(1, 1), (5, 5), (5, 1)])
@@ -426,14 +392,6 @@ def test_a_folder_with_a_run_is_never_overwritten(tmp_path):
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
 
 
-def test_initial_weights_come_from_the_seed():
-    first, second, other = (
-        prepare(load(SMALL, changes={"seed": seed}), Own(Noisy, blobs())).weights.sha256() for seed in (42, 42, 5)
-    )
-    assert first == second != other
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [42, 43, 44])
 def test_mnist_reaches_the_papers_target(seed):
     result = heteroselect.run("mnist", seed=seed, settings={"stop_after": 8})
@@ -446,10 +404,6 @@ def test_other_ways_of_scoring_learn_and_cost_less(mode):
     paper, cheap = small_run(), small_run(settings={"method.score.mode": mode, "method.score.candidates": 5})
     assert cheap.bytes_scoring < 0.3 * paper.bytes_scoring
     assert cheap.peak_accuracy > 0.7
-    assert (
-        cheap.model_sha256
-        == small_run(settings={"method.score.mode": mode, "method.score.candidates": 5}, threads=2).model_sha256
-    )
 
 
 def test_the_clock_can_run_on_real_bytes():
@@ -471,7 +425,6 @@ def test_the_ledger_adds_up():
     assert result.rounds[0]["bytes_down"] == 4 * 4 * result.parameters
 
 
-@pytest.mark.slow
 def test_four_bits_reach_the_target_with_a_quarter_of_the_bytes():
     floats, bits = (
         heteroselect.run("mnist", settings={"stop_at_target": 1, "method.quantize.kind": kind})
@@ -507,7 +460,6 @@ def test_fewer_bits_are_fewer_bytes_and_still_learn(values):
     assert few.peak_accuracy > 0.6
 
 
-@pytest.mark.slow
 def test_with_dropouts_and_corrupt_payloads_mnist_still_learns():
     """30 % of the answers never come and 5 % are corrupt: 90 % within ten rounds."""
     settings = {"world.faults.missing": 0.3, "world.faults.corrupt": 0.05, "stop_after": 10}
@@ -523,7 +475,6 @@ def test_with_dropouts_and_corrupt_payloads_mnist_still_learns():
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nan", "inf", "scaled", "late"])
 def test_no_fault_of_a_few_reaches_the_model(kind):
     settings = {f"world.faults.{kind}": 0.2, "stop_after": 4, "clients": 30, "method.solver.steps": 10}

@@ -7,55 +7,25 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from safetensors.numpy import load_file
 from torch import nn
 
 import heteroselect
-from heteroselect.runs.folder import read_rounds, read_summary
-from run_folders import PowerError
+from run_folders import POINTS, PowerError, same, stop_after
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
 
-SMALL = {
-    **{"clients": 10, "selected": 4, "rounds": 9, "data.partition": "iid", "target": 0.5, "data.name": "points.npz"},
-    **{
-        "method.solver.steps": 2,
-        "method.async_mode.size": 3,
-        "simulate.checkpoint_rounds": 1,
-        "world.charge": "everything",
-    },
+SMALL = POINTS | {
+    **{"clients": 10, "selected": 4, "rounds": 9, "method.async_mode.size": 3, "world.charge": "everything"},
 }
 SPARSE = {"method.compress.kind": "topk", "method.error_feedback.kind": "error"}
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "points.npz", x=rng.normal(size=(100, 4)).astype(np.float32), y=rng.integers(0, 2, 100))
-    return tmp_path
-
-
 def run(out: Path, *, after: int = 0, threads: int = 1, **arguments):
-    """A run that ends at once after so many steps, without a chance to tidy up; 0: a whole one."""
-
-    def watch(line: dict) -> None:
-        if line["round"] == after:
-            raise PowerError
-
+    """A run that ends at once after so many steps; 0: a whole one."""
+    watch = stop_after(after)
     return heteroselect.run("mnist", method="fedbuff", out=out, watch=watch, threads=threads, **arguments)
-
-
-def same(a: Path, b: Path) -> None:
-    """Everything but the wall time and the number of threads."""
-    assert read_rounds(a) == read_rounds(b)
-    first, second = read_summary(a), read_summary(b)
-    for summary in (first, second):
-        del summary["wall_seconds"], summary["environment"]
-    assert first == second
-    assert (a / "model.safetensors").read_bytes() == (b / "model.safetensors").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -91,13 +61,11 @@ def test_batch_norm_statistics_of_the_models_in_flight_come_back(here: Path) -> 
 
 
 def test_ctrl_c_leaves_those_at_work_in_the_checkpoint_and_every_model_once(here: Path) -> None:
-    def press(line: dict) -> None:
-        if line["round"] == 6:
-            raise KeyboardInterrupt
-
     run(here / "a", settings=SMALL)
     with pytest.raises(heteroselect.Interrupted):
-        heteroselect.run("mnist", method="fedbuff", settings=SMALL, out=here / "b", watch=press)
+        heteroselect.run(
+            "mnist", method="fedbuff", settings=SMALL, out=here / "b", watch=stop_after(6, KeyboardInterrupt())
+        )
     arrays = load_file(here / "b" / "checkpoint" / "server-000006.safetensors")
     rounds = arrays["flight.round"].tolist()
     assert 1 <= len(rounds) <= 4

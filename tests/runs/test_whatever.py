@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
@@ -15,14 +14,10 @@ from typer.testing import CliRunner
 import heteroselect
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from run_folders import PowerError, stop
+from run_folders import POINTS, write_points
 
 pytestmark = pytest.mark.slow  # they train
 
-SMALL = {
-    **{"clients": 6, "selected": 2, "rounds": 2, "data.partition": "iid", "target": 0.5},
-    **{"method.solver.steps": 2, "simulate.checkpoint_rounds": 1},
-}
 COMMANDS = {
     "show": ["show"],
     "figure": ["show", "--figure", "run.svg"],
@@ -36,9 +31,8 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("runs")
-    rng = np.random.default_rng(0)
-    np.savez(place / "points.npz", x=rng.normal(size=(60, 4)).astype(np.float32), y=rng.integers(0, 2, 60))
-    settings = {**SMALL, "data.name": str(place / "points.npz")}
+    write_points(place)
+    settings = {**POINTS, "rounds": 2, "data.name": str(place / "points.npz")}
     heteroselect.run("mnist", method="fedavg", settings=settings, out=place / "run")
     plan = {"mode": "deploy", "token": "a", "nodes": 2}
     (place / "run" / "flower.json").write_text(json.dumps(plan))
@@ -90,17 +84,10 @@ READERS = ("show", "figure", "report", "resume")
     ("name", "change", "commands"),
     [
         ("fingerprint.json", signed(settings=[]), READERS),
-        ("fingerprint.json", signed(settings={}), READERS),
         ("fingerprint.json", signed(parts=["loss"]), READERS),
-        ("fingerprint.json", signed(versions={"torch": {}}), READERS),
-        ("fingerprint.json", signed(extended=[3]), READERS),
-        ("fingerprint.json", signed(extended=[{"after": 1, "from": "x", "to": 2}]), READERS),
-        ("fingerprint.json", signed(extended=[{"after": 1, "from": 1, "to": 2}] * 5_000), READERS),
         ("summary.json", lambda _: {"status": "finished"}, READERS),
         ("summary.json", lambda _: [1], ("show", "figure", "report")),
-        ("summary.json", given(metric=None), READERS),
         ("summary.json", given(metric={"name": "x"}), READERS),
-        ("summary.json", given(wall_seconds="long"), READERS),
         ("summary.json", given(target="high"), READERS),
         ("flower.json", given(nodes="x"), ("flower",)),
         ("flower.json", given(nodes=10**6), ("flower",)),
@@ -158,16 +145,11 @@ def test_a_model_that_cannot_be_read_is_one_sentence(folder: Path, command: str,
     ],
 )
 @pytest.mark.parametrize("command", ["show", "report", "resume", "flower"])
-@pytest.mark.parametrize("known", [True, False])
-def test_settings_that_no_run_writes_are_one_sentence(folder: Path, command: str, content: str, known: bool) -> None:
+def test_settings_that_no_run_writes_are_one_sentence(folder: Path, command: str, content: str) -> None:
     if command == "flower":
         pytest.importorskip("flwr", reason="Flower is not installed")
     (folder / "config.toml").write_text(content)
-    if not known:  # as of a run from before there were fingerprints: what can be shown is shown
-        (folder / "fingerprint.json").unlink()
-        summary = json.loads((folder / "summary.json").read_text())
-        (folder / "summary.json").write_text(json.dumps({**summary, "fingerprint": None}))
-    assert said(COMMANDS[command], folder) or not known
+    assert said(COMMANDS[command], folder)
 
 
 def test_what_is_beside_a_summary_has_to_be_of_its_run(folder: Path) -> None:
@@ -189,10 +171,6 @@ def test_a_model_of_another_run_is_not_taken(folder: Path) -> None:
     assert "model.safetensors is not that of the run" in said(COMMANDS["resume"], folder)
     with pytest.raises(HeteroSelectError, match=r"model\.safetensors is not that of the run"):
         heteroselect.read(folder)
-    summary = json.loads((folder / "summary.json").read_text())
-    del summary["model_file_sha256"]  # as versions before wrote it
-    (folder / "summary.json").write_text(json.dumps(summary))
-    assert heteroselect.read(folder).status == "finished"
 
 
 @pytest.mark.parametrize("name", ["flower", "memory", "checkpoint"])
@@ -206,24 +184,3 @@ def test_a_link_in_a_finished_run_on_flower_is_refused(folder: Path, tmp_path: P
     (folder / name).symlink_to(precious)
     assert f"{name} is a link" in said(COMMANDS["flower"], folder)
     assert [file.read_text() for file in precious.iterdir()] == ["mine"] * 3
-
-
-def test_a_line_that_no_run_writes_is_played_again(finished: Path, tmp_path: Path) -> None:
-    """Its digest in the checkpoint is right."""
-    name, out = str(finished.parent / "points.npz"), tmp_path / "run"
-    with pytest.raises(PowerError):
-        heteroselect.run(
-            "mnist", method="fedavg", settings={**SMALL, "rounds": 4, "data.name": name}, out=out, watch=stop
-        )
-    lines = [json.loads(text) for text in (out / "rounds.jsonl").read_text().splitlines()]
-    lines[1]["bytes_up"] = "many"
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    (out / "rounds.jsonl").write_text(text)
-    manifest = out / "checkpoint" / "manifest-000002.json"
-    content = json.loads(json.loads(manifest.read_text())["content"])
-    content["facts"]["rounds_sha256"] = hashlib.sha256("".join(text.splitlines(True)[:2]).encode()).hexdigest()
-    inner = json.dumps(content)
-    manifest.write_text(json.dumps({"sha256": hashlib.sha256(inner.encode()).hexdigest(), "content": inner}))
-    warned: list[str] = []
-    assert heteroselect.resume(out, warn=warned.append).status == "finished"
-    assert ["round 2 is damaged" in text and "1 of 2 rounds" in text for text in warned] == [True]

@@ -155,17 +155,6 @@ def test_a_file_that_was_changed_is_refused_and_one_that_was_moved_is_not(name, 
     assert again.total_seconds == run(world=WORLDS[name] | {key: "moved.csv"}).total_seconds
 
 
-def test_a_run_from_before_there_were_these_settings_can_go_on():
-    run("whole")
-    now = Fingerprint.read(Path("whole"))
-    new = ("world.availability.", "world.coupling.", "world.gflops", "world.table")
-    before = replace(now, settings={key: value for key, value in now.settings.items() if not key.startswith(new)})
-    assert len(before.settings) < len(now.settings) - 8
-    assert before.differences(now) == []
-    changed = replace(now, settings={**now.settings, "world.gflops_min": 2.0})
-    assert before.differences(changed) == ["world.gflops_min: 3.0 → 2.0"]
-
-
 def test_an_upload_across_a_change_of_rate_by_hand():
     """One client, two steps of a second each, then an upload that is added up millisecond by millisecond."""
     steady = {"world.step_seconds_min": 1.0, "world.step_seconds_max": 1.0, "world.charge": "uplink"}

@@ -85,8 +85,8 @@ def resume(
 ) -> None:
     """Continue a run on Flower from its last checkpoint. It comes to the same bits. Code is loaded from the files that
     are named here and from no others, and they must be those of the run."""
-    from heteroselect.runs.api import refuse_another_method, refuse_other_versions
     from heteroselect.runs.ended import read_settings
+    from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
     from heteroselect.runs.guard import refuse_changes, refuse_unnamed_download
 
     require_flower()
@@ -101,16 +101,14 @@ def resume(
             f"`flwr run {folder / WORK / 'app'} SUPERLINK` goes on with it."
         )
     plan = replace(plan, method=_whole_code(method) if method else "", parts=parts)
-    refuse_other_versions(folder)
     refuse_links(folder)
     if finished(folder):  # then nothing of the user's own code is needed
         note(f"the run in {folder} has finished; there is nothing to resume.")
         config = read_settings(folder, "flower resume")
     else:
         config = plan.load(folder / CONFIG).config
-        refuse_another_method(folder, config.method)
+        refuse_edited(folder, Fingerprint.read(folder), config.model_dump())
         refuse_unnamed_download(folder, config, changes)
-        _refuse_elsewhere(config)
     if plan.nodes > config.clients:
         raise FolderError(f"flower resume: {folder} names {plan.nodes} nodes for {config.clients} clients.")
     _supervise(folder, config, plan, as_json=as_json, quiet=quiet)
@@ -198,7 +196,6 @@ def _config(
     refuse_steps(loaded.method)
     if nodes > loaded.config.clients:
         raise SettingError(f"--nodes: allowed is at most one for each of the {loaded.config.clients} clients.")
-    _refuse_elsewhere(loaded.config)
     for text in loaded.brought:
         say(text)
     return loaded.config, own
@@ -208,11 +205,6 @@ def _own_parts(changes: dict[str, Any]) -> dict[str, str]:
     """The kinds among these settings that are the user's own code, with whole paths."""
     kinds = {key: str(value) for key, value in changes.items() if key.startswith("method.") and key.endswith(".kind")}
     return {key: _whole_code(kind) for key, kind in kinds.items() if is_path(kind)}
-
-
-def _refuse_elsewhere(config: Config) -> None:
-    if config.simulate.checkpoint_dir:
-        raise SettingError("simulate.checkpoint_dir: allowed on Flower is an empty one, the run's own folder.")
 
 
 def _whole(name: Any) -> Any:

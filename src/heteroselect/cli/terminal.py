@@ -95,5 +95,3 @@ def own_files(config: "Config") -> Iterator[str]:
             yield f"--set method.{role}.kind={table['kind']}"
     if config.data.name.startswith("hf:"):
         yield f"--set data.name={config.data.name}"
-    if config.simulate.checkpoint_dir:
-        yield f"--set simulate.checkpoint_dir={config.simulate.checkpoint_dir}"

@@ -301,6 +301,4 @@ def _named(config: Config) -> dict[str, str]:
     named = {key: kind for key, kind in kinds.items() if own.is_path(kind)}
     if config.data.name.startswith(HUB):
         named["data.name"] = config.data.name
-    if config.simulate.checkpoint_dir:
-        named["simulate.checkpoint_dir"] = config.simulate.checkpoint_dir
     return named

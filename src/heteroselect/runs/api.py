@@ -15,42 +15,18 @@ from heteroselect.loggers import Logs, logging, openers
 from heteroselect.methods import REGISTRY
 from heteroselect.round.method import Method
 from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
-from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.ended import read_ended
 from heteroselect.runs.experiment import Experiment, prepare
 from heteroselect.runs.fingerprint import Fingerprint, refuse_edited
-from heteroselect.runs.folder import (
-    CONFIG,
-    FINGERPRINT,
-    FLOWER,
-    RunFolder,
-    as_user_error,
-    finished,
-    read_name,
-    read_version,
-)
-from heteroselect.runs.guard import (
-    CHECKPOINT_DIR,
-    elsewhere,
-    locked,
-    made,
-    refuse_changes,
-    refuse_links,
-    refuse_unnamed_download,
-    refuse_unnamed_place,
-)
+from heteroselect.runs.folder import CONFIG, FINGERPRINT, FLOWER, RunFolder, as_user_error, finished, remove
+from heteroselect.runs.guard import locked, made, refuse_changes, refuse_links, refuse_unnamed_download
 from heteroselect.runs.identity import fingerprint, horizon, refuse_another
 from heteroselect.runs.loop import play
 from heteroselect.runs.own import Own
-from heteroselect.runs.progress import STORE, Progress, find_latest
+from heteroselect.runs.progress import STORE, find_latest
 from heteroselect.runs.result import Line, Result
-from heteroselect.runs.store import clear
 from heteroselect.settings import Config
-from heteroselect.settings.config import Loaded, flatten, load, read_config, to_toml
-from heteroselect.settings.method import completed
-from heteroselect.settings.own import is_path
-from heteroselect.settings.schema import VERSION
-from heteroselect.version import __version__
+from heteroselect.settings.config import Loaded, load, to_toml
 
 
 def run_loaded(
@@ -82,16 +58,11 @@ def run_loaded(
         return play(experiment, None, threads=threads, device=device, watch=watch)
     name, mine = f"{Path(experiment.federation.name).stem}-{experiment.method.name}", fingerprint(experiment, device)
     place = out(name) if callable(out) else Path(out)
-    # made and locked before anything is written: two runs may have been given one place
-    with made(place), elsewhere(loaded.config.simulate.checkpoint_dir, mine) as other:
-        if other is not None and any(other.iterdir()):
-            raise FolderError(f"{CHECKPOINT_DIR}: {other} holds checkpoints of such a run; go on with that.")
+    with made(place):  # and locked before anything is written: two runs may have been given one place
         folder = RunFolder.create(place, to_toml(experiment.config), mine)
         try:
             with logging(loggers, place.name, place, warn or _warn) as logged:
-                begun = Progress.start(experiment, place), Checkpoints(place, other)
-                told = both(logged, watch)
-                return play(experiment, folder, threads=threads, device=device, watch=told, found=begun)
+                return play(experiment, folder, threads=threads, device=device, watch=both(logged, watch))
         except Exception:
             folder.forget_unplayed([*loggers, STORE])
             raise
@@ -115,12 +86,9 @@ def resume(
     path, stage, loggers, warn = Path(folder), stage or _ignore, openers(log), warn or _warn
     loaded, then = _as_begun(path, method, settings or {}, rounds)
     if finished(path):
-        named = loaded.config.simulate.checkpoint_dir if CHECKPOINT_DIR in flatten(settings or {}) else ""
-        with elsewhere(named, then) as other:
-            ended = _read(path, loaded.config, other)
+        ended = _read(path, loaded.config)
         with logging(loggers, path.name, path, warn, ended.rounds):
             return ended
-    refuse_unnamed_place(path, loaded.config, settings or {})
     if own is None or own.data is None:
         refuse_unnamed_download(path, loaded.config, settings or {})
     device = choose_device(device or then.versions.get("device"))
@@ -128,18 +96,19 @@ def resume(
     stage("setting up: data and model")
     experiment = prepare(loaded, own, device=device, identify=True)
     refuse_another(path, then, fingerprint(experiment, device), warn)
-    with locked(path), elsewhere(loaded.config.simulate.checkpoint_dir, then) as other:
+    with locked(path):
         refuse_links(path)
         if finished(path):  # by another process, while this one made itself ready
-            return _read(path, loaded.config, other)
-        found = find_latest(experiment, path, warn, then, other)
+            return _read(path, loaded.config)
+        found = find_latest(experiment, path, warn, then)
+        lines = found[0].lines
         if rounds is not None:
-            then = _extend(path, then, len(found[0].lines), experiment, warn)
-        opened = RunFolder.reopen(path, len(found[0].lines), then)
-        stage(f"round {len(found[0].lines) + 1}/{loaded.config.last_round}")
-        with logging(loggers, path.name, path, warn, found[0].lines) as logged:
-            told = both(logged, watch)
-            return play(experiment, opened, threads=threads, device=device, watch=told, found=found)
+            then = _extend(path, then, len(lines), experiment, warn)
+        opened = RunFolder.reopen(path, len(lines), then)
+        stage(f"round {len(lines) + 1}/{loaded.config.last_round}")
+        with logging(loggers, path.name, path, warn, lines) as logged:
+            watch = both(logged, watch)
+            return play(experiment, opened, threads=threads, device=device, watch=watch, found=found)
 
 
 def _as_begun(
@@ -149,10 +118,13 @@ def _as_begun(
     or where another method or other settings are named."""
     if not (path / CONFIG).is_file():
         raise FolderError(f"resume: {path} is no run folder; it needs {CONFIG}.")
-    refuse_other_versions(path)
     refuse_changes(settings)
-    name = read_name(path)
-    if method is None and name not in REGISTRY and "source" not in read_toml(path / CONFIG)["method"]:
+    try:
+        written = read_toml(path / CONFIG)["method"]
+        name, by_file = written["name"], "source" in written
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FolderError(f"config: {path / CONFIG} is damaged ({error}).") from error
+    if method is None and name not in REGISTRY and not by_file:
         raise SettingError(
             f"method: the run in {path} is of {name!r}, a method made in Python; hand it over again: "
             "heteroselect.resume(folder, method=…)."
@@ -161,7 +133,6 @@ def _as_begun(
     loaded = load(path / CONFIG, method=method, changes={**settings, **more}, any_target=True)
     if loaded.method.name != name:
         raise SettingError(f"resume: the run in {path} is of the method {name!r}; name that one.")
-    refuse_another_method(path, loaded.config.method)
     if (path / FLOWER).exists() and not finished(path):  # its clients' memories are not in its checkpoints
         raise FolderError(f"resume: {path} is a run on Flower; `heteroselect flower resume {path}` goes on.")
     then = Fingerprint.read(path)
@@ -212,27 +183,13 @@ def _extend(
     return then
 
 
-def _read(path: Path, config: Config, place: Path | None) -> Result:
-    """A run that has come to its end, from its folder; `place` is where else it may have had checkpoints."""
-    if place or (path / CHECKPOINTS).exists() or (path / STORE).exists():  # a kill came between end and tidying up
-        refuse_links(path)
-        Checkpoints(path).clear()
-        Checkpoints(path, place).clear()
-        clear(path / STORE)
+def _read(path: Path, config: Config) -> Result:
+    """A run that has come to its end, from its folder."""
+    for place in (path / CHECKPOINTS, path / STORE):
+        if place.exists():  # a kill came between end and tidying up
+            refuse_links(path)
+            remove(place)
     return read_ended(path, config, "resume")
-
-
-def refuse_another_method(path: Path, table: Mapping[str, Any]) -> None:
-    """A run goes on with the parts it began with; only the place of a user's file may be another. What is newer than
-    the run has its default."""
-    before = completed(read_config(path / CONFIG)["method"])
-    for role, written in before.items():
-        now = table.get(role)
-        if isinstance(written, Mapping) and isinstance(now, Mapping) and is_path(str(written["kind"])):
-            names = [str(one["kind"]).rpartition(":")[2] for one in (written, now)]
-            written, now = ({**one, "kind": name} for one, name in zip((written, now), names, strict=True))
-        if written != now and role != "name":
-            raise SettingError(f"method.{role}: the run in {path} was begun with another; name that one.")
 
 
 def _warn(text: str) -> None:
@@ -241,15 +198,6 @@ def _warn(text: str) -> None:
 
 def _ignore(_: str) -> None:
     """Do nothing (the default of `stage`)."""
-
-
-def refuse_other_versions(path: Path) -> None:
-    """A run goes on only with the format it began with."""
-    if (written := read_version(path)) != VERSION:
-        raise FolderError(
-            f"resume: the run in {path} is of format {written}, and {__version__} goes on with format {VERSION}; go on "
-            "with the version that began it."
-        )
 
 
 def settings_of(

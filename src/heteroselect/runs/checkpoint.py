@@ -19,15 +19,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from heteroselect.errors import FolderError
 from heteroselect.files import longest_log, memory, opened, parse_json, write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 2, 2
 
 _FILE = r"(server-[0-9]{6,9}|client-[0-9]{6,9}-[0-9]{6,9})\.safetensors"
-_NAMES = rf"({_FILE}|manifest-[0-9]{{6,9}}\.(json|damaged))"
-_OURS = re.compile(rf"{_NAMES}|\.{_NAMES}\.partial")
-"""The names of all files that are written here, and by which they are removed again."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -38,19 +34,18 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The state after `round`: the server's arrays, which clients have some, and facts that are no arrays."""
+    """The state after a round: the server's arrays, which clients have some, and facts that are no arrays."""
 
-    round: int
     server: Arrays
     clients: list[int]
     facts: dict[str, Any]
 
 
 class Checkpoints:
-    """The checkpoints of one run: in its folder, or in a `place` that the user has named."""
+    """The checkpoints of one run, in its folder."""
 
-    def __init__(self, run: Path, place: Path | None = None) -> None:
-        self.run, self.folder = run, place or run / FOLDER
+    def __init__(self, run: Path) -> None:
+        self.run, self.folder = run, run / FOLDER
         self._clients: dict[int, str] = {}
         self._digests: dict[str, str] = {}
 
@@ -63,16 +58,12 @@ class Checkpoints:
         facts: Mapping[str, Any],
     ) -> None:
         """Write what has changed, then the manifest, then remove what no checkpoint needs any more."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self.folder.is_symlink():
-            raise FolderError(f"resume: {self.folder} is a link; put the folder itself in its place.")
-        for client in sorted(changed):
-            if client in clients:
-                name = f"client-{client:06d}-{round:06d}.safetensors"
-                self._write(name, save({key: np.asarray(a, order="C") for key, a in clients[client].items()}))
-                self._clients[client] = name
+        self.folder.mkdir(exist_ok=True)
+        for client in sorted(clients.keys() & set(changed)):
+            self._clients[client] = f"client-{client:06d}-{round:06d}.safetensors"
+            self._write(self._clients[client], _packed(clients[client]))
         name = f"server-{round:06d}.safetensors"
-        self._write(name, save({key: np.asarray(a, order="C") for key, a in server.items()}))
+        self._write(name, _packed(server))
         needed = {name, *self._clients.values()}
         content = {
             "version": VERSION,
@@ -96,14 +87,11 @@ class Checkpoints:
     def load(self, round: int) -> Checkpoint:
         """The checkpoint after `round`, every byte of it checked, or DamagedError; `client` gives a client's."""
         content = self._content(round)
-        try:
-            for name, digest in content["files"].items():
-                self._bytes(name, digest)
-            self._digests = dict(content["files"])
-            self._clients = {int(client): name for client, name in content["clients"].items()}
-            return Checkpoint(round, self._arrays(content["server"]), list(self._clients), dict(content["facts"]))
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise DamagedError(str(error)) from error
+        for name, digest in content["files"].items():
+            self._bytes(name, digest)
+        self._digests = dict(content["files"])
+        self._clients = {int(client): name for client, name in content["clients"].items()}
+        return Checkpoint(self._arrays(content["server"]), list(self._clients), dict(content["facts"]))
 
     def client(self, client: int) -> Arrays:
         """What the checkpoint loaded last holds of a client."""
@@ -115,12 +103,6 @@ class Checkpoints:
         if manifest.exists():
             manifest.replace(manifest.with_suffix(".damaged"))
 
-    def clear(self) -> None:
-        """Remove them all: the run has ended."""
-        self._sweep(keep=[])
-        if self.folder.is_dir() and not any(self.folder.iterdir()):
-            self.folder.rmdir()
-
     def _content(self, round: int) -> dict[str, Any]:
         try:
             with opened(self.folder / _manifest(round), longest_log()) as file:
@@ -129,10 +111,8 @@ class Checkpoints:
             if _sha256(text.encode()) != outer["sha256"]:
                 raise DamagedError("its manifest is not what was written")
             content: dict[str, Any] = parse_json(text)
-            if content["version"] != VERSION:
-                raise DamagedError(f"it is of version {content['version']}, and not of {VERSION}")
-            if not all(re.fullmatch(_FILE, name) for name in content["files"]):
-                raise DamagedError("it names files that no checkpoint has")
+            if content["version"] != VERSION or not all(re.fullmatch(_FILE, name) for name in content["files"]):
+                raise ValueError("no checkpoint of this version has this in it")
         except DamagedError:
             raise
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -150,9 +130,7 @@ class Checkpoints:
         try:
             with opened(self.folder / name, memory() // 4) as file:
                 data = file.read()
-        except OSError as error:
-            raise DamagedError(f"{name} cannot be read ({error.strerror})") from error
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             raise DamagedError(f"{name} cannot be read ({error})") from error
         if _sha256(data) != digest:
             raise DamagedError(f"{name} is not what was written")
@@ -171,10 +149,14 @@ class Checkpoints:
                 needed.update(self._content(round)["files"])
             except DamagedError:
                 continue
-        for file in self.folder.glob("*") if self.folder.is_dir() and not self.folder.is_symlink() else ():
-            if file.name not in needed and _OURS.fullmatch(file.name):
-                file.unlink(missing_ok=True)
+        for file in self.folder.iterdir():
+            if file.name not in needed and not file.is_dir():
+                file.unlink()
         self._digests = {name: digest for name, digest in self._digests.items() if name in needed}
+
+
+def _packed(arrays: Arrays) -> bytes:
+    return save({key: np.asarray(array, order="C") for key, array in arrays.items()})
 
 
 def _manifest(round: int) -> str:

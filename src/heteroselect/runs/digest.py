@@ -9,7 +9,7 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -22,6 +22,7 @@ from heteroselect.runs.fingerprint import UNKNOWN
 
 LENGTH = 32
 """Hexadecimal digits of a digest."""
+PLAIN = (type(None), bool, int, float, complex, str, bytes, PurePath, torch.dtype, torch.device)
 
 
 class _UnknownError(Exception):
@@ -30,99 +31,84 @@ class _UnknownError(Exception):
 
 def digest_of(thing: object, *, weights: bool = True) -> str:
     """The digest of an object, or UNKNOWN; without `weights` only the structure of torch modules counts."""
-    walk = _Walk(weights)
     try:
-        walk.tell(thing)
+        text = repr(_told(thing, weights, {}))
     except (_UnknownError, RecursionError, OSError, TypeError, ValueError):  # no text, no order, an empty cell
         return UNKNOWN
-    return walk.hash.hexdigest()[:LENGTH]
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
-class _Walk:
-    """Walks through an object and puts what it finds into a hash; what it has met before is named by its number."""
+def _told(thing: Any, weights: bool, met: dict[int, Any]) -> tuple[Any, ...]:
+    """A thing as tuples of texts, which say all that decides it; one that was `met` before goes by its number."""
+    if isinstance(thing, PLAIN):
+        return type(thing).__name__, repr(thing)
+    if isinstance(thing, Tensor):
+        plain = thing.detach().cpu().contiguous()
+        content = plain.reshape(-1).view(torch.uint8).numpy().tobytes()
+        return "tensor", str(plain.dtype), tuple(plain.shape), content
+    if isinstance(thing, np.generic | np.ndarray) and not thing.dtype.hasobject:
+        return "array", thing.dtype.str, thing.shape, np.ascontiguousarray(thing).tobytes()
+    if not isinstance(thing, tuple | CodeType):  # which cannot hold themselves
+        if id(thing) in met:
+            return "met", list(met).index(id(thing))
+        met[id(thing)] = thing  # the object too, so that its id stays its own
+    network = isinstance(thing, nn.Module) and not isinstance(thing, torch.jit.ScriptModule)
+    name, *parts = ("network", *_of_network(thing, weights)) if network else _parts(thing)
+    return name, *[_told(part, weights, met) for part in parts]
 
-    def __init__(self, weights: bool) -> None:
-        self.hash, self.weights = hashlib.sha256(), weights
-        self.met: dict[int, tuple[int, object]] = {}  # with the object, so that its id stays its own
 
-    def say(self, *words: object) -> None:
-        for word in words:
-            text = word if isinstance(word, bytes) else str(word).encode()
-            self.hash.update(f"{len(text)}:".encode() + text)
+def _parts(thing: Any) -> tuple[Any, ...]:
+    """What a thing is, and what it is made of."""
+    match thing:
+        case Mapping():
+            return "mapping", *thing.keys(), *thing.values()
+        case list() | tuple():
+            return type(thing).__name__, *thing
+        case set() | frozenset():
+            return "set", *sorted(thing)
+        case functools.partial():
+            return "partial", thing.func, thing.args, thing.keywords
+        case MethodType():
+            return "method", thing.__func__, thing.__self__
+        case ModuleType():
+            return "module", thing.__name__
+    return _parts_of_code(thing)
 
-    def tell(self, thing: Any) -> None:
-        if thing is None or isinstance(thing, bool | int | float | complex | str | bytes):
-            self.say(type(thing).__name__, repr(thing))
-        elif isinstance(thing, torch.dtype | torch.device | PurePath):
-            self.say(type(thing).__name__, thing)
-        elif isinstance(thing, Tensor):
-            plain = thing.detach().cpu().contiguous()
-            self.say("tensor", plain.dtype, tuple(plain.shape), plain.reshape(-1).view(torch.uint8).numpy().tobytes())
-        elif isinstance(thing, np.generic | np.ndarray) and not thing.dtype.hasobject:
-            self.say("array", thing.dtype.str, thing.shape, np.ascontiguousarray(thing).tobytes())
-        elif id(thing) in self.met:
-            self.say("met", self.met[id(thing)][0])
-        else:
-            self.met[id(thing)] = len(self.met), thing
-            self._new(thing)
 
-    def _new(self, thing: Any) -> None:
-        if isinstance(thing, Mapping):
-            self._each("mapping", [part for item in thing.items() for part in item])
-        elif isinstance(thing, list | tuple):
-            self._each(type(thing).__name__, thing)
-        elif isinstance(thing, set | frozenset):
-            self._each("set", sorted(thing))
-        elif isinstance(thing, functools.partial):
-            self._each("partial", [thing.func, thing.args, thing.keywords])
-        elif isinstance(thing, MethodType):
-            self._each("method", [thing.__func__, thing.__self__])
-        elif isinstance(thing, ModuleType):
-            self.say("module", thing.__name__)
-        elif callable(thing) and _installed(thing):
-            top = _top(thing)  # a file of this package may move
-            self.say("installed", top if top == "heteroselect" else thing.__module__, thing.__qualname__)
-        elif isinstance(thing, FunctionType):
+def _parts_of_code(thing: Any) -> tuple[Any, ...]:
+    """What a function, a class or an object is made of."""
+    if callable(thing) and _installed(thing):
+        top = _top(thing)  # a file of this package may move
+        return "installed", top if top == "heteroselect" else thing.__module__, thing.__qualname__
+    match thing:
+        case FunctionType():
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-            self._each("function", [thing.__defaults__, thing.__kwdefaults__, cells])
-            self._code(thing.__code__, thing.__globals__)
-        elif isinstance(thing, type):
-            self._each("class", [inspect.getsource(thing), thing.__bases__])
-        elif isinstance(thing, nn.Module) and not isinstance(thing, torch.jit.ScriptModule):
-            self._network(thing)
-        else:
-            self._object(thing)
+            known = {name: thing.__globals__[name] for name in _names(thing.__code__) if name in thing.__globals__}
+            return "function", thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells, known
+        case CodeType():
+            names = thing.co_names, thing.co_varnames, thing.co_freevars
+            return "code", thing.co_code, thing.co_consts, thing.co_argcount, *names
+        case type():
+            return "class", inspect.getsource(thing), thing.__bases__
+    if not hasattr(thing, "__dict__") or _top(type(thing)) in sys.stdlib_module_names:
+        raise _UnknownError  # of what lies in C nothing can be told
+    return "object", type(thing), vars(thing)
 
-    def _each(self, name: str, parts: Iterable[Any]) -> None:
-        known = list(parts)
-        self.say(name, len(known))
-        for part in known:
-            self.tell(part)
 
-    def _code(self, code: CodeType, names: Mapping[str, Any]) -> None:
-        self.say("code", code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_argcount)
-        for constant in code.co_consts:
-            if isinstance(constant, CodeType):
-                self._code(constant, names)
-            else:
-                self.tell(constant)
-        self._each("globals", [(name, names[name]) for name in code.co_names if name in names])
+def _of_network(network: nn.Module, weights: bool) -> Iterator[Any]:
+    """The classes of all modules with their settings, and the tensors."""
+    for name, module in network.named_modules():
+        yield name, type(module), {k: value for k, value in vars(module).items() if k[0] != "_" and k != "training"}
+    for name, tensor in network.state_dict().items():
+        yield name, tensor if weights else (tensor.dtype, tuple(tensor.shape))
 
-    def _network(self, network: nn.Module) -> None:
-        """The classes of all modules with their settings, and the tensors."""
-        for name, module in network.named_modules():
-            settings = {key: value for key, value in vars(module).items() if key[0] != "_" and key != "training"}
-            self._each(name, [type(module), settings])
-        for name, tensor in network.state_dict().items():
-            self.say(name, tensor.dtype, tuple(tensor.shape))
-            if self.weights:
-                self.tell(tensor)
 
-    def _object(self, thing: Any) -> None:
-        """The class and the fields; of what lies in C nothing can be told."""
-        if not hasattr(thing, "__dict__") or _top(type(thing)) in sys.stdlib_module_names:
-            raise _UnknownError
-        self._each("object", [type(thing), vars(thing)])
+def _names(code: CodeType) -> Iterator[str]:
+    """The globals that a function may use, and functions within it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 def _installed(thing: Any) -> bool:

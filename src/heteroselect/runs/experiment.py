@@ -51,8 +51,6 @@ class Experiment:
     metric: Metric
     environment: Environment
     streams: Streams
-    own: tuple[str, ...] = ()
-    """What of world, loss and metric the user handed over; a run goes on only with the same."""
     trained: bool = False
     """Whether the model came with its weights, which then are the same for all seeds."""
 
@@ -119,7 +117,6 @@ def prepare(loaded: Loaded, own: Own | None = None, *, device: str = "cpu", iden
             labels=partial(most_frequent, federation),
         ),
         streams=streams,
-        own=tuple(name for name in ("world", "loss", "metric") if name in own.names),
         trained=isinstance(own.model, nn.Module),
     )
 

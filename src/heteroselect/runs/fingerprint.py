@@ -14,9 +14,9 @@ from typing import Any
 
 from heteroselect.errors import FolderError, HeteroSelectError
 from heteroselect.files import read_json, write_whole
+from heteroselect.runs.folder import CONFIG, read_summary
 from heteroselect.runs.folder import FINGERPRINT as FILE
-from heteroselect.runs.folder import read_summary
-from heteroselect.runs.guard import FILES, CheckedFingerprint, reason
+from heteroselect.runs.guard import FILES
 from heteroselect.settings.config import flatten, nested
 from heteroselect.settings.method import completed as whole
 from heteroselect.settings.own import is_path
@@ -24,11 +24,8 @@ from heteroselect.settings.renamed import current
 from heteroselect.settings.schema import Config
 
 UNKNOWN, FORMAT, OWN = "unknown", 2, "own "
-"""`OWN` begins the name of a digest of what a user handed over in Python. Runs of before noted these without it; their
-digests were made in another way, so that they say nothing here."""
+"""`OWN` begins the name of a digest of what a user handed over in Python."""
 _SHOWN = 6  # differences that a sentence names
-NEWER = ("scipy", "zstandard", "constriction")
-"""Packages whose versions not every run has noted; they move what a part decides, or the bytes of an upload."""
 _FOLLOWS = {
     "data": ("data.", "clients"),
     "clients": ("data.", "clients", "seed"),
@@ -56,21 +53,9 @@ class Fingerprint:
     """after which round the run was given how many rounds instead of how many"""
 
     @property
-    def told(self) -> dict[str, str]:
-        """The digests of `parts` that can be compared. A part in a user's file goes by the digest of the file, which is
-        among the settings."""
-        found = {}
-        for name, digest in self.parts.items():
-            if name == "data" or name in FILES or name.startswith(OWN):
-                found[name] = digest
-            elif not {"method.source", f"{name}.source"} & self.settings.keys() or not name.startswith("method."):
-                found[OWN + name] = UNKNOWN
-        return found
-
-    @property
     def unknown(self) -> list[str]:
         """What there is no digest of; of two runs with such a thing nobody can say that they are the same."""
-        return [name for name, digest in self.told.items() if digest == UNKNOWN]
+        return [name for name, digest in self.parts.items() if digest == UNKNOWN]
 
     @property
     def sha256(self) -> str:
@@ -86,25 +71,19 @@ class Fingerprint:
 
     def completed(self) -> "Fingerprint":
         """As a run of today would have it: settings that are newer than the run have their defaults."""
-        whole = replace(self, settings=completed(self.settings), parts=current(self.parts))
-        return replace(whole, parts=whole.told)
+        return replace(self, settings=completed(self.settings))
 
     def differences(self, now: "Fingerprint") -> list[str]:
         """What is another in `now`, by name and with both values; what is newer than a run has its default, and of
         what is unknown nothing is said."""
-        return self.completed()._differences(now.completed())
-
-    def _differences(self, now: "Fingerprint") -> list[str]:
-        keys = list(unequal(self.settings, now.settings))
+        keys = list(unequal(self.completed().settings, now.completed().settings))
         found = [f"{key}: {old} → {new}" for key, old, new in keys]
         for name, old, new in (*unequal(self.parts, now.parts), *unequal(self.drawn, now.drawn)):
             name = name.removeprefix(OWN)
             follows = _FOLLOWS.get(name, (f"{name}.",))
             if UNKNOWN not in (old, new) and not any(key.startswith(follows) for key, _, _ in keys):
                 found.append(f"{name}: {str(old)[:8]} → {str(new)[:8]}")
-        both = self.versions.keys() & now.versions.keys()  # a version that was not noted then is no difference
-        versions = [(name, old, new) for name, old, new in unequal(self.versions, now.versions) if name in both]
-        return found + [f"{name}: {old} → {new}" for name, old, new in versions]
+        return found + [f"{name}: {old} → {new}" for name, old, new in unequal(self.versions, now.versions)]
 
     def write(self, path: Path) -> None:
         content = {"version": FORMAT, **asdict(self), "sha256": self.sha256}
@@ -113,13 +92,14 @@ class Fingerprint:
     @staticmethod
     def read(path: Path) -> "Fingerprint | None":
         """That of a run folder, and of its summary; None where neither has one."""
-        noted = _noted(path)
+        noted = None
+        with suppress(OSError, ValueError, AttributeError):
+            noted = read_summary(path).get("fingerprint")
         try:
             content: dict[str, Any] = dict(read_json(path / FILE))
             version, digest = content.pop("version"), content.pop("sha256")
             if version != FORMAT:
                 raise ValueError(f"it is of format {version}")
-            CheckedFingerprint.model_validate(content)
             found = Fingerprint(**{**content, "extended": tuple(content["extended"])})
             if found.sha256 != digest:
                 raise ValueError("it is not what was written")
@@ -130,16 +110,8 @@ class Fingerprint:
                 raise FolderError(f"{FILE}: {path / FILE} is not there, and the run had one.") from None
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FolderError(f"{FILE}: {path / FILE} is damaged ({reason(error)}).") from error
+            raise FolderError(f"{FILE}: {path / FILE} is damaged ({error}).") from error
         return found
-
-
-def _noted(path: Path) -> str | None:
-    """The digest of the fingerprint that a run has noted at its end, or when it was interrupted."""
-    with suppress(OSError, ValueError, AttributeError):
-        noted = read_summary(path).get("fingerprint")
-        return None if noted is None else str(noted)
-    return None
 
 
 def unequal(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -180,7 +152,10 @@ def refuse_edited(path: Path, then: Fingerprint | None, settings: Mapping[str, A
     if then is not None:
         found = replace(then, parts={}, drawn={}, versions={}).differences(Fingerprint(deciding(settings), {}, {}, {}))
         if found:
-            raise FolderError(f"config: {path / 'config.toml'} was changed since the run began ({listed(found)}).")
+            raise FolderError(
+                f"config: the run in {path} was begun with other settings, or its {CONFIG} was changed since the run "
+                f"began ({listed(found)})."
+            )
 
 
 def listed(differences: list[str]) -> str:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 CONFIG, ROUNDS, SUMMARY, MODEL = "config.toml", "rounds.jsonl", "summary.json", "model.safetensors"
 LONGEST = 8_000_000
 """Bytes of a round's line: that of a hundred thousand clients is shorter."""
-_LINE, _EACH_SELECTED, _EACH_CLIENT = 64_000, 20_000, 500
-"""Bytes that a round's line may have on average, for each client selected, and for each client: a hundred times what
-it has; most of it is for what hostile clients make the server note."""
 FINGERPRINT = "fingerprint.json"
 FLOWER, WORK = "flower.json", "flower"  # how a run on Flower is carried, and where its processes work
 
@@ -36,22 +33,23 @@ class RunFolder:
         self._digest = hashlib.sha256()
 
     @property
-    def rounds_sha256(self) -> str:
-        """Of all lines so far: checkpoints and the summary note it, so that no other lines pass for these."""
-        return self._digest.hexdigest()
+    def noted(self) -> dict[str, str | None]:
+        """The digests of the fingerprint and of all lines so far: checkpoints and the summary have them, so that no
+        others pass for these."""
+        fingerprint = None if self.fingerprint is None else self.fingerprint.sha256
+        return {"fingerprint": fingerprint, "rounds_sha256": self._digest.hexdigest()}
 
     @staticmethod
     def refuse_taken(path: Path) -> None:
         """Nothing is ever overwritten."""
-        taken = [name for name in (CONFIG, ROUNDS, SUMMARY, MODEL) if (path / name).exists()]
+        with as_user_error(path):
+            there = sorted(one.name for one in path.iterdir()) if path.exists() else []
+        taken = [name for name in (CONFIG, ROUNDS, SUMMARY, MODEL) if name in there]
         if not taken:
-            with as_user_error(path):
-                there = sorted(path.iterdir()) if path.exists() else []
             # (a run that was killed while it wrote its settings has left a part of them, and nothing else)
-            left = [one for one in there if not one.name.endswith(".partial") and one.name != FINGERPRINT]
-            other = next(iter(left), None)
-            if other is not None:
-                raise FolderError(f"--out: {path} holds {other.name}; name a new or an empty folder.")
+            for other in there:
+                if not other.endswith(".partial") and other != FINGERPRINT:
+                    raise FolderError(f"--out: {path} holds {other}; name a new or an empty folder.")
             return
         text = f"--out: {path} already holds a run ({taken[0]}); name a new or an empty folder"
         if not finished(path):
@@ -117,13 +115,19 @@ class RunFolder:
             if whole_rounds(self.path, 1) or (self.path / SUMMARY).exists():
                 return
             for name in folders:
-                shutil.rmtree(self.path / name, ignore_errors=True)
+                remove(self.path / name)
             for name in (ROUNDS, CONFIG, FINGERPRINT):  # (killed here, what is left can be resumed, or is no obstacle)
                 (self.path / name).unlink(missing_ok=True)
             self.path.rmdir()
 
     def write(self, name: str, content: bytes) -> None:
         write_whole(self.path / name, content)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder below a run's, with all that is in it; a link in its place is left alone."""
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder)
 
 
 def _opened(path: Path, how: int) -> TextIO:
@@ -194,21 +198,10 @@ def rounds_sha256(path: Path, rounds: int) -> str:
     return digest.hexdigest()
 
 
-def longest(path: Path) -> int:
-    """Bytes that the log of this run may have: many times what its rounds, its cohorts and its clients take, and no
-    more than fits into memory and can be read in minutes, whatever its settings say."""
-    try:
-        settings = read_toml(path / CONFIG)
-        rounds, selected, clients = (int(settings[name]) for name in ("rounds", "selected", "clients"))
-    except (OSError, ValueError, KeyError, TypeError):  # of a version that wrote others, or damaged
-        return longest_log()
-    return min(longest_log(), rounds * (_LINE + _EACH_SELECTED * selected + _EACH_CLIENT * clients))
-
-
 def _lines(path: Path) -> Iterator[bytes]:
     """The lines of the log, one after the other; none where there is no log."""
     try:
-        with opened(path / ROUNDS, longest(path)) as file:
+        with opened(path / ROUNDS, longest_log()) as file:
             while text := file.readline(LONGEST):
                 if len(text) == LONGEST:
                     raise ValueError(f"a line has more than {LONGEST:,} bytes")
@@ -216,27 +209,9 @@ def _lines(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except TooLargeError as error:
-        raise FolderError(f"{ROUNDS}: {path / ROUNDS} is too long for its run or for here ({error}).") from error
+        raise FolderError(f"{ROUNDS}: {path / ROUNDS} is too long to be read here ({error}).") from error
     except ValueError as error:
         raise FolderError(f"{ROUNDS}: {path / ROUNDS} is damaged ({error}).") from error
-
-
-def read_name(path: Path) -> str:
-    """The name of the method in a folder's config, whether it is known or somebody's own."""
-    try:
-        name: str = read_toml(path / CONFIG)["method"]["name"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FolderError(f"config: {path / CONFIG} is damaged ({error}).") from error
-    return name
-
-
-def read_version(path: Path) -> int:
-    """The format of a folder's config; the first one, of version 0.1.0 of this package, has no number."""
-    try:
-        version: int = read_toml(path / CONFIG).get("version", 1)
-    except (OSError, ValueError) as error:
-        raise FolderError(f"config: {path / CONFIG} is damaged ({error}).") from error
-    return version
 
 
 def last_round(path: Path) -> int:
@@ -254,8 +229,7 @@ def finished(path: Path) -> bool:
 
 
 def interrupted(path: Path) -> bool:
-    """Whether the run in a folder says that it was stopped before its end; not where its summary cannot be read, which
-    whoever reads the run is told by name."""
+    """Whether the run in a folder says that it was stopped before its end."""
     return bool(_status(path) == "interrupted")
 
 

@@ -19,7 +19,7 @@ from heteroselect.parts.kinds import is_shipped
 from heteroselect.round.method import Method
 from heteroselect.runs.digest import LENGTH, digest_of
 from heteroselect.runs.experiment import Experiment, source_of
-from heteroselect.runs.fingerprint import NEWER, OWN, UNKNOWN, Fingerprint, deciding, listed
+from heteroselect.runs.fingerprint import OWN, UNKNOWN, Fingerprint, deciding, listed
 from heteroselect.runs.folder import FINGERPRINT
 from heteroselect.runs.worlds import digests_of
 from heteroselect.settings import Config
@@ -36,7 +36,7 @@ def fingerprint(experiment: Experiment, device: str) -> Fingerprint:
     if (metric := experiment.metric) != Metric.of(accuracy):
         plain = metric == Metric.of(metric.function)  # name and direction follow from the function
         own["metric"] = metric.function if plain else (metric.function, metric.name, metric.higher)
-    if "world" in experiment.own:
+    if experiment.config.world.links == "own":
         own["world"] = experiment.environment.world
     if experiment.config.model.name == "own":
         own["model"] = experiment.module
@@ -78,7 +78,7 @@ def _fingerprint(
     parts |= {name: digest[:LENGTH] for name, digest in digests_of(config.world).items()}
     python = ".".join(platform.python_version_tuple()[:2])
     numbers = {"heteroselect": __version__, "torch": str(torch.__version__), "numpy": np.__version__}
-    others = {name: version(name) for name in NEWER}
+    others = {name: version(name) for name in ("scipy", "zstandard", "constriction")}  # they move bits of parts
     return Fingerprint(settings, parts, drawn, {**numbers, "python": python, "device": device, **others})
 
 
@@ -89,7 +89,7 @@ def unlike(path: Path, plan: Fingerprint, *, versions: bool = True) -> list[str]
         return [f"{FINGERPRINT}: not there"]
     then = then if versions else replace(then, versions=plan.versions)
     # a plan whose data set is not at hand says nothing of it; whatever else the run has and the plan has not is its own
-    parts = {name: digest for name, digest in then.told.items() if name != "data" or name in plan.parts}
+    parts = {name: digest for name, digest in then.parts.items() if name != "data" or name in plan.parts}
     found = replace(then, parts=parts, drawn={}).differences(plan)
     more = [f"rounds: {one['from']} → {one['to']} after round {one['after']}" for one in then.extended]
     return found + [f"{name}: {UNKNOWN}" for name in then.unknown] + more

@@ -28,17 +28,19 @@ from heteroselect.round.round import play_round
 from heteroselect.round.server import Clients, Record
 from heteroselect.round.shown import shown
 from heteroselect.round.step import play_step
+from heteroselect.runs.checkpoint import FOLDER as CHECKPOINTS
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.experiment import Experiment
-from heteroselect.runs.folder import RunFolder, as_user_error
-from heteroselect.runs.progress import STORE, Pace, Progress
+from heteroselect.runs.folder import RunFolder, as_user_error, remove
+from heteroselect.runs.progress import STORE, Progress
 from heteroselect.runs.provenance import environment
 from heteroselect.runs.result import Interrupted, Line, Result
 from heteroselect.runs.spread import spread
-from heteroselect.runs.store import clear
 from heteroselect.settings.method import title
 
 KINDS_OF_BYTES = ("up", "down", "scoring", "calibration")
+SECONDS = 60.0
+"""Wall time that a crash may cost, where checkpoints are not written every so many rounds."""
 
 
 class Evaluator(Protocol):
@@ -75,35 +77,33 @@ def play(
     Ctrl-C, it closes the folder after the last whole round, with a checkpoint, and raises Interrupted."""
     path = folder.path if folder else None
     progress, checkpoints = found or (Progress.start(experiment, path), Checkpoints(path) if path else None)
-    saver = Saver(progress, folder, checkpoints, Pace(experiment.config.simulate))
+    saver = Saver(progress, folder, checkpoints, experiment.config.simulate.checkpoint_rounds)
     opened = (engine or partial(simulated, experiment, threads=threads, device=device))(progress)
-    status, stopped = "finished", None
+    stopped = None
     with closing(folder) if folder else nullcontext(), opened as running:
         try:
             _rounds(experiment, running, progress, saver, watch)
         except KeyboardInterrupt as interrupt:
-            status, stopped = "interrupted", interrupt
+            stopped = interrupt
             saver.save()
-        if status == "finished" and _reached(progress.lines, experiment):
-            status = "stopped at target"
+        status = "stopped at target" if _reached(progress.lines, experiment) else "finished"
         weights = shown(experiment.method, progress.server.state, progress.server.weights)
         summary = _summary(experiment, progress.lines, weights) | {
             **_client_figures(experiment, running.evaluator, weights, progress.lines),
-            "status": status,
-            "fingerprint": folder.fingerprint.sha256 if folder and folder.fingerprint else None,
-            "rounds_sha256": folder.rounds_sha256 if folder else None,
+            "status": "interrupted" if stopped else status,
+            **(folder.noted if folder else {}),
             "wall_seconds": saver.seconds,
             "environment": environment(threads, device),
         }
     flat = FlatModel(experiment.module)
     flat.load(weights)
-    model = save(flat.state_dict()) if folder else b""
-    summary["model_file_sha256"] = hashlib.sha256(model).hexdigest() if folder else None
     if folder:
+        model = save(flat.state_dict())
+        summary["model_file_sha256"] = hashlib.sha256(model).hexdigest()
         folder.finish(summary, model)
-        if checkpoints and status != "interrupted":
-            checkpoints.clear()
-        clear(folder.path / STORE)
+        if not stopped:
+            remove(folder.path / CHECKPOINTS)
+        remove(folder.path / STORE)
     result = Result(experiment.config, summary, progress.lines, flat.state_dict(), path)
     if stopped is not None:  # whoever runs one after the other is to stop, and half a run is no result
         raise Interrupted(result) from stopped
@@ -111,19 +111,28 @@ def play(
 
 
 class Saver:
-    """Writes checkpoints of a run: what has changed since the last one, when it is due."""
+    """Writes checkpoints of a run: what has changed since the last one, when it is due. That is so `often` in rounds,
+    or (0) so that a crash costs no more than SECONDS."""
 
     def __init__(
-        self, progress: Progress, folder: RunFolder | None, checkpoints: Checkpoints | None, pace: Pace
+        self, progress: Progress, folder: RunFolder | None, checkpoints: Checkpoints | None, often: int
     ) -> None:
-        self.progress, self.folder, self.checkpoints, self.pace = progress, folder, checkpoints, pace
+        self.progress, self.folder, self.checkpoints, self.often = progress, folder, checkpoints, often
         self.changed: set[int] = set()
         self._before, self._began = progress.seconds, time.perf_counter()
+        self._saved, self._asked, self._longest = self._began, self._began, 0.0
 
     @property
     def seconds(self) -> float:
         """Wall time of the run so far."""
         return self._before + time.perf_counter() - self._began
+
+    def save_if_due(self, round: int) -> None:
+        """Asked after every round."""
+        now = time.perf_counter()
+        self._longest, self._asked = max(self._longest, now - self._asked), now
+        if round % self.often == 0 if self.often else now - self._saved + self._longest > SECONDS:
+            self.save()
 
     def save(self) -> None:
         if self.folder and self.checkpoints and self.changed:
@@ -132,7 +141,7 @@ class Saver:
             with as_user_error(self.folder.path):
                 self.progress.save(self.checkpoints, self.changed, self.folder)
             self.changed.clear()
-            self.pace.done()
+            self._saved = self._asked = time.perf_counter()
 
 
 def _rounds(
@@ -174,8 +183,8 @@ def _rounds(
             lines.append(line)
         if watch:
             watch(line)
-        if saver.pace.due(t) and t < config.last_round:
-            saver.save()
+        if t < config.last_round:
+            saver.save_if_due(t)
 
 
 @contextmanager
@@ -238,8 +247,6 @@ def _held(lines: Sequence[Line], target: float, measure: Measure) -> int:
 def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) -> dict[str, Any]:
     config, entry = experiment.config, methods.REGISTRY.get(experiment.method.name)
     evaluated, measure = [line for line in lines if line["accuracy"] is not None], experiment.metric.measure
-    reached = next((line for line in evaluated if measure.reached(line["accuracy"], config.target)), None)
-    until = lines[: reached["round"]] if reached else []
     return {
         "method": experiment.method.name,
         "title": title(config.method),
@@ -255,17 +262,30 @@ def _summary(experiment: Experiment, lines: Sequence[Line], weights: Weights) ->
         "metric": measure.as_dict(),
         "peak_accuracy": measure.best(line["accuracy"] for line in evaluated),
         "final_accuracy": evaluated[-1]["accuracy"] if evaluated else None,
-        "rounds_to_target": reached["round"] if reached else None,
         "charge": config.world.charge,
-        "seconds_to_target": reached["cumulative_seconds"] if reached else None,
-        "megabytes_to_target": _megabytes(until, "bytes_up_paper") if reached else None,
-        "wire_megabytes_to_target": _megabytes(until, "bytes_up") if reached else None,
+        **_to_target(lines, config.target, measure),
         "total_seconds": lines[-1]["cumulative_seconds"] if lines else 0.0,
         "total_megabytes": _megabytes(lines, "bytes_up_paper"),
         "total_wire_megabytes": _megabytes(lines, "bytes_up"),
         **{f"bytes_{kind}": sum(line[f"bytes_{kind}"] for line in lines) for kind in KINDS_OF_BYTES},
         "parameters": len(weights.vector),
         "model_sha256": weights.sha256(),
+    }
+
+
+def _to_target(lines: Sequence[Line], target: float, measure: Measure) -> dict[str, Any]:
+    """What it took until an evaluation was at the target; None where none was."""
+    at = (line for line in lines if line["accuracy"] is not None and measure.reached(line["accuracy"], target))
+    reached = next(at, None)
+    if reached is None:
+        kinds = ("rounds", "seconds", "megabytes", "wire_megabytes")
+        return dict.fromkeys(f"{kind}_to_target" for kind in kinds)
+    until = lines[: reached["round"]]
+    return {
+        "rounds_to_target": reached["round"],
+        "seconds_to_target": reached["cumulative_seconds"],
+        "megabytes_to_target": _megabytes(until, "bytes_up_paper"),
+        "wire_megabytes_to_target": _megabytes(until, "bytes_up"),
     }
 
 

@@ -112,7 +112,7 @@ def rewrite(path: Path, out: Path, charge: str) -> None:
             # where the seconds went is noted by the clock of the run alone
             folder.add_round({**line, "world": {}} if "world" in line else line)
         summary = {**before, "charge": charge, "total_seconds": now}
-        summary |= {"fingerprint": mine and mine.sha256, "rounds_sha256": folder.rounds_sha256}
+        summary |= {**folder.noted}
         folder.finish({**summary, "seconds_to_target": found.seconds_to_target}, model)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from heteroselect.core.measure import Measure
-from heteroselect.runs.display.curves import AXES, Curve, curve
+from heteroselect.runs.display.curves import AXES, curve
 from heteroselect.runs.display.frame import frame, plot
 from heteroselect.runs.display.html import chart, table
 from heteroselect.settings import Config
@@ -94,7 +94,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         return table(("", f"{self.summary['method']} on {self.summary['dataset']}"), self._figures()) + chart(
-            [self._curve("rounds")], AXES["rounds"], self.measure, self.summary["target"]
+            [curve(self.rounds, "rounds")], AXES["rounds"], self.measure, self.summary["target"]
         )
 
     def _figures(self) -> list[tuple[str, str]]:
@@ -122,9 +122,6 @@ class Result:
         ]
         return rows if self.folder is None else [*rows, ("folder", str(self.folder))]
 
-    def _curve(self, axis: str, label: str = "") -> Curve:
-        return curve(self.rounds, axis, label)
-
     def to_frame(self) -> Any:
         """A pandas.DataFrame with a line per round and the fields of rounds.jsonl as columns (needs pandas)."""
         return frame(self.rounds, ["round"])
@@ -135,7 +132,7 @@ class Result:
 
         Runs can share axes: `one.plot("seconds", ax=other.plot("seconds"))`.
         """
-        return plot([self._curve(axis, label)], AXES.get(axis, axis), self.measure, self.summary["target"], ax)
+        return plot([curve(self.rounds, axis, label)], AXES.get(axis, axis), self.measure, self.summary["target"], ax)
 
 
 class Interrupted(KeyboardInterrupt):

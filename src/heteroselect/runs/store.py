@@ -5,7 +5,6 @@ hundred of them fit in memory, a thousand do not. Both kinds of store are mappin
 arrays; a store on disk gives arrays that are mapped from their files, and the operating system keeps what it can.
 """
 
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, MutableMapping
@@ -14,13 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from heteroselect.core.state import PartState
-from heteroselect.files import sweep
 from heteroselect.parts.compress import Update
-from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.folder import as_user_error
-
-_OURS = re.compile(rf"([0-9]+-({'|'.join(KINDS)})\..+|uploads/[0-9]+-(positions|values)(\.partial)?)\.npy")
-"""The names of all files of a run's store: what a part keeps at a client, by its role, and a client's last upload."""
 
 
 class DiskStore(MutableMapping[int, PartState]):
@@ -75,11 +69,6 @@ class DiskStore(MutableMapping[int, PartState]):
 
     def _file(self, client: int, name: str) -> Path:
         return self.folder / f"{client}-{name}.npy"
-
-
-def clear(folder: Path) -> None:
-    """Remove the files of a store, and its folders where nothing else is in them."""
-    sweep(folder, _OURS)
 
 
 class Uploads(MutableMapping[int, Update]):

@@ -92,6 +92,7 @@ REMOVED: dict[str, Any] = {
     "method.aggregate.geometric-median.smoothing": 1e-6,
     "method.model_average.exponential.ramp": 10.0,
     "method.model_average.tail.rounds": 0,
+    "simulate.checkpoint_dir": "",
 }
 """The value of each setting that is a constant now; that of a kind of part stands under `method.ROLE.KIND.SETTING`."""
 
@@ -142,4 +143,4 @@ def _of_kind(key: str, kind: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value) or "empty"

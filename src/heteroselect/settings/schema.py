@@ -80,9 +80,6 @@ class SimulateSettings(Group):
     checkpoint_rounds: int = setting(
         0, "rounds from one checkpoint to the next; 0: so often that a crash costs about a minute", ge=0
     )
-    checkpoint_dir: str = setting(
-        "", "folder, as on another disk, for the checkpoints of a run; empty: the run's own folder"
-    )
 
 
 class PaperRow(Group):

@@ -7,7 +7,6 @@ import pytest
 from heteroselect.comparison.report.load import compare
 from heteroselect.errors import HeteroSelectError
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY
-from run_folders import NOTE
 
 
 def test_seeds_of_a_method_are_one_group_in_order(make_run):
@@ -170,10 +169,3 @@ def test_a_damaged_file_is_named(make_run, spoil, named):
         compare([folder])
     assert named in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("change", [{"took": [1.0]}, {"there": "xy"}, {"up_mbps": [1.0]}, {"training": "long"}])
-def test_a_damaged_note_is_named(make_run, change):
-    folder = make_run("bad", each={"world": NOTE | change})
-    with pytest.raises(HeteroSelectError, match=r"rounds.jsonl is damaged"):
-        compare([folder])

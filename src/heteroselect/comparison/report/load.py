@@ -13,7 +13,7 @@ from heteroselect.comparison.report.beside import beside, with_clock
 from heteroselect.core.measure import ACCURACY, Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json
-from heteroselect.runs.fingerprint import NEWER, OWN, Fingerprint, completed, deciding, refuse_edited
+from heteroselect.runs.fingerprint import OWN, Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, interrupted, read_rounds, read_summary
 from heteroselect.runs.guard import CheckedLine, CheckedSettings, CheckedSummary
 from heteroselect.settings import PaperRow
@@ -252,7 +252,7 @@ def _experiment(run: Run) -> dict[str, Any]:
         return settings
     return settings | {
         **{f"{name} (digest)": digest[:8] for name, digest in run.fingerprint.parts.items()},
-        **{f"{name} (version)": number for name, number in run.fingerprint.versions.items() if name not in NEWER},
+        **{f"{name} (version)": number for name, number in run.fingerprint.versions.items()},
         **{f"rounds (from round {one['after'] + 1})": one["to"] for one in run.fingerprint.extended},
     }
 

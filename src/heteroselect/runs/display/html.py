@@ -12,18 +12,14 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 520, 240, 62, 14, 12, 40
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table whose first column has names and all others numbers."""
-    top = "".join(f"<th style='text-align:{_side(at)}'>{escape(head)}</th>" for at, head in enumerate(heads))
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td style='text-align:{_side(at)}'>{escape(cell)}</td>" for at, cell in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table>{f'<thead><tr>{top}</tr></thead>' if heads else ''}<tbody>{body}</tbody></table>"
 
+    def line(cells: Sequence[str], tag: str) -> str:
+        sides = ["left", *["right"] * len(cells)]
+        made = (f"<{tag} style='text-align:{s}'>{escape(cell)}</{tag}>" for s, cell in zip(sides, cells, strict=False))
+        return f"<tr>{''.join(made)}</tr>"
 
-def _side(place: int) -> str:
-    return "right" if place else "left"
+    body = "".join(line(row, "td") for row in rows)
+    return f"<table><thead>{line(heads, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 def chart(curves: Sequence[Curve], across: str, measure: Measure, target: float | None = None) -> str:
