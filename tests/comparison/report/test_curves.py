@@ -95,11 +95,6 @@ def test_score_parts_of_methods_that_score_and_that_do_not():
     assert len(curves.score_part(lines, "fairness").x) == 0
 
 
-def test_the_memory_norm_where_there_is_one():
-    lines = [{"round": 1}, {"round": 2, "memory_norm": None}, {"round": 3, "memory_norm": 2.5}]
-    assert (curves.memory_norm(lines).x.tolist(), curves.memory_norm(lines).y.tolist()) == ([3], [2.5])
-
-
 def test_how_often_clients_were_selected():
     assert curves.times_selected(LINES, 4).tolist() == [2, 3, 1, 0]
     assert curves.times_selected([{"selected": [1, 1]}], 2).tolist() == [0, 1]  # twice in a round is one round

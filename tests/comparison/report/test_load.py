@@ -100,8 +100,8 @@ def test_half_a_run_is_no_seed_beside_whole_ones(make_run, tmp_path):
     make_run("c", seed=4, summary={"status": "finished"})
     found = compare([tmp_path])
     assert [one.seeds for one in found.groups] == ["1, 4"]
-    assert found.left_out == (f"2 runs have not finished and are left out: {half[0]}, {half[1]}.",)
-    with pytest.raises(HeteroSelectError, match=r"b2 has not finished, it was interrupted; `heteroselect show .*b2`"):
+    assert found.left_out == tuple(f"{one} has not finished and is left out." for one in half)
+    with pytest.raises(HeteroSelectError, match=r"b2 has not finished; `heteroselect resume .*b2`"):
         compare([half[0]])
     (tmp_path / "trials").mkdir()
     half[1].rename(tmp_path / "trials" / "b3")

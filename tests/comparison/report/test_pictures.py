@@ -3,7 +3,7 @@
 import pytest
 from matplotlib import rc_context
 
-from heteroselect.comparison.report import pictures
+from heteroselect.comparison.report import MARK, pictures
 from heteroselect.comparison.report.load import compare
 from heteroselect.comparison.report.pictures import (
     accuracy,
@@ -27,24 +27,24 @@ def test_each_figure_is_a_pdf_and_a_png(make_run, tmp_path):
     make_run("a2", method="$_^{", seed=2)
     make_run("b", method="_slow", accuracies=(0.1,), summary={"reconstruction": True})
     found = compare([tmp_path / "runs"])
-    written = write(found, tmp_path / "figures", "mark-of-ours")
+    written = write(found, tmp_path / "figures")
     assert sorted(path.name for path in written) == sorted(names())
     for path in written:
         content = path.read_bytes()
         assert content.startswith({".pdf": b"%PDF", ".png": b"\x89PNG", ".svg": b"<?xml"}[path.suffix])
-        assert b"mark-of-ours" in content
-    again = write(found, tmp_path / "again", "mark-of-ours")
+        assert MARK.encode() in content
+    again = write(found, tmp_path / "again")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
 
 
 def test_other_runs_give_other_figures(make_run, tmp_path):
-    one = write(compare([make_run("a")]), tmp_path / "one", "m")
-    two = write(compare([make_run("b", accuracies=(0.2, 0.3, 0.4))]), tmp_path / "two", "m")
+    one = write(compare([make_run("a")]), tmp_path / "one")
+    two = write(compare([make_run("b", accuracies=(0.2, 0.3, 0.4))]), tmp_path / "two")
     assert [a.name for a, b in zip(one, two, strict=True) if a.read_bytes() == b.read_bytes()] == []
 
 
 def test_score_parts_only_where_a_method_scores(make_run, tmp_path):
-    written = write(compare([make_run("a", each={"score_parts": None})]), tmp_path / "figures", "m")
+    written = write(compare([make_run("a", each={"score_parts": None})]), tmp_path / "figures")
     assert {path.stem for path in written} == {"accuracy", "to-target", "selections", "race"}
 
 
@@ -83,7 +83,7 @@ def test_the_race_has_a_logarithmic_axis_where_methods_send_amounts_of_another_o
 def test_a_place_that_cannot_be_written(make_run, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(HeteroSelectError, match="cannot be written"):
-        write(compare([make_run("a")]), tmp_path / "file", "m")
+        write(compare([make_run("a")]), tmp_path / "file")
 
 
 def bars(comparison, axis):
@@ -138,7 +138,7 @@ def test_one_binomial_for_runs_of_the_same_size(make_run, tmp_path):
 def test_the_world_is_drawn_of_runs_that_noted_it(make_run):
     folders = [make_run("new", each={"world": NOTE}), make_run("old", method="theirs")]
     world = {"seconds_spent", "waited_for", "speeds", "available"}
-    assert world <= set(embedded(compare(folders), "m"))
-    assert not world & set(embedded(compare([folders[1]]), "m"))
-    always = embedded(compare([make_run("all", each={"world": NOTE | {"there": None}})]), "m")
+    assert world <= set(embedded(compare(folders)))
+    assert not world & set(embedded(compare([folders[1]])))
+    always = embedded(compare([make_run("all", each={"world": NOTE | {"there": None}})]))
     assert world - set(always) == {"available"}

@@ -10,7 +10,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, MaxNLocator, PercentFormatter, ScalarFormatter
 
-from heteroselect.comparison.report import curves
+from heteroselect.comparison.figures import Lines
+from heteroselect.comparison.report import MARK, curves
 from heteroselect.comparison.report.style import QUIET
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
@@ -19,25 +20,22 @@ from heteroselect.settings import PaperRow
 
 FORMATS = (".png", ".svg", ".pdf")
 OURS, _THEIRS = "#1f5fa8", "#d1495b"
-# a fixed salt, and no date in what is saved: the same run gives the same file
+# a fixed salt: the same run gives the same file
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "heteroselect", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
 }  # fmt: skip
 
 
-def draw_run(
-    summary: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], paper: Sequence[PaperRow], path: Path
-) -> None:
+def draw_run(summary: Mapping[str, Any], rounds: Lines, paper: Sequence[PaperRow], path: Path) -> None:
     """Write the picture; the ending of `path` is its format."""
     if path.suffix.lower() not in FORMATS:
-        raise HeteroSelectError(
-            f"--figure: allowed endings are {', '.join(FORMATS)}, not {path.suffix or path.name!r}."
-        )
+        found = path.suffix or path.name
+        raise HeteroSelectError(f"--figure: allowed endings are {', '.join(FORMATS)}, not {found!r}.")
     with rc_context(STYLE):
         save(drawn(summary, rounds, paper), path, "--figure")
 
 
-def drawn(summary: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], paper: Sequence[PaperRow]) -> Figure:
+def drawn(summary: Mapping[str, Any], rounds: Lines, paper: Sequence[PaperRow]) -> Figure:
     """The picture; of values that are not float32 there is no count of values alone."""
     figure, measure = Figure(figsize=(10, 3.2), layout="constrained"), Measure.of(summary)
     left, middle, right = figure.subplots(1, 3, sharey=True)
@@ -65,9 +63,9 @@ def drawn(summary: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], paper
     return figure
 
 
-def plain(text: str) -> str:
-    """A dollar is no formula."""
-    return text.replace("$", r"\$")
+def plain(label: str) -> str:
+    """A dollar is no formula, and a leading underscore does not hide a method."""
+    return " " * label.startswith("_") + label.replace("$", r"\$")
 
 
 def written(measure: Measure) -> Formatter:
@@ -75,17 +73,18 @@ def written(measure: Measure) -> Formatter:
     return PercentFormatter(xmax=1, decimals=None) if measure.unit == "%" else ScalarFormatter(useOffset=False)
 
 
-def saved(figure: Figure, ending: str, dpi: int, about: Mapping[str, str | None] | None) -> bytes:
-    """The file of a picture in the format of this ending, which says `about` itself who made it."""
+def saved(figure: Figure, ending: str, dpi: int = 150) -> bytes:
+    """The file of a picture in the format of this ending. It says who made it, and no date, so that the same runs give
+    the same file."""
+    about: dict[str, str | None] = {"Creator": MARK, "CreationDate" if ending == ".pdf" else "Date": None}
     content = io.BytesIO()
-    figure.savefig(content, format=ending[1:], dpi=dpi, metadata=None if about is None else dict(about))
+    figure.savefig(content, format=ending[1:], dpi=dpi, metadata={"Software": MARK} if ending == ".png" else about)
     return content.getvalue()
 
 
 def save(figure: Figure, path: Path, option: str) -> None:
     """Write the file that the user named with `option`."""
-    ending = path.suffix.lower()
     try:
-        write_whole(path, saved(figure, ending, 150, {"Date": None} if ending == ".svg" else None))
+        write_whole(path, saved(figure, path.suffix.lower()))
     except OSError as error:
         raise HeteroSelectError(f"{option}: {path} cannot be written ({error.strerror}).") from error

@@ -1,21 +1,17 @@
 """One self-contained page: charts, tables and text in a single file that needs no network."""
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from html import escape
 from statistics import fmean
 
-from heteroselect.comparison.figures import FIGURES, Lines
-from heteroselect.comparison.report import MARK, curves
-from heteroselect.comparison.report.html import page, picture
-from heteroselect.comparison.report.html import row as _row
-from heteroselect.comparison.report.html import section as _section
-from heteroselect.comparison.report.html import table as _table
-from heteroselect.comparison.report.lines import Panel, Scale, Series, chart, stroke
+from heteroselect.comparison.figures import FIGURES
+from heteroselect.comparison.report import curves
+from heteroselect.comparison.report.chart import chart, stroke
+from heteroselect.comparison.report.html import Html, listed, page, picture, row, section, table
 from heteroselect.comparison.report.load import Comparison, Group, Run
 from heteroselect.comparison.report.pictures import embedded
-from heteroselect.comparison.report.style import look
+from heteroselect.core.measure import Measure
 from heteroselect.settings import PaperRow
 from heteroselect.world.clock import clock_sentence
 
@@ -79,22 +75,21 @@ _SECTIONS = {
     ),
 }
 
-GRID = 100
-"""Points at which the seeds of a method are read where they share none, such as along seconds."""
-
 
 def render(comparison: Comparison, command: str) -> str:
     """The whole page as text; `command` is what made it."""
     title = f"{comparison.dataset}: {_count(len(comparison.groups), 'method')} compared"
     if len(comparison.groups) == 1:
         title = f"{comparison.groups[0].label} on {comparison.dataset}"
-    charts = {"accuracy": chart(accuracy(comparison))}
-    charts |= {name: picture(svg, _SECTIONS[name][0]) for name, svg in embedded(comparison, MARK).items()}
-    body = [_section("Result", "", *_results(comparison), *_notes(comparison))]
+    charts = embedded(comparison)
+    body = [section("Result", "", *_results(comparison), listed([*comparison.table.notes(), *comparison.left_out]))]
     for name, (heading, caption) in _SECTIONS.items():
         if name in charts:
-            shown = f'<div id="plot-{name}">{charts[name]}</div>'
-            body.append(_section(heading or comparison.measure.title, caption, shown))
+            drawn = picture(charts[name], heading or comparison.measure.title)
+            if name == "accuracy":
+                drawn = f"{chart(comparison)}<noscript>{drawn}</noscript>"
+            shown = f'<div id="plot-{name}">{drawn}</div>'
+            body.append(section(heading or comparison.measure.title, caption, shown))
     body += [_classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
     return page(title, _lead(comparison), body, command, script=True)
 
@@ -102,89 +97,43 @@ def render(comparison: Comparison, command: str) -> str:
 def _lead(comparison: Comparison) -> str:
     runs = sum(len(group.runs) for group in comparison.groups)
     target = comparison.measure.text(comparison.target)
-    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {target}. {clock_sentence(comparison.clocks)}"
-    text += (
-        " Seconds are simulated. Point at a curve to read it, drag over a part to enlarge it; a click on the head of"
+    return (
+        f"{_count(runs, 'run')} on {comparison.dataset}, target {target}. {clock_sentence(comparison.clocks)} Seconds "
+        "are simulated. Point at a curve to read it, drag over a part to enlarge it; a click on the head of a column "
+        "sorts a table."
     )
-    return text + " a column sorts a table."
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _notes(comparison: Comparison) -> list[str]:
-    items = "".join(f"<li>{escape(note)}</li>" for note in (*comparison.table.notes(), *comparison.left_out))
-    return [f'<ul class="notes">{items}</ul>']
-
-
 def _results(comparison: Comparison) -> list[str]:
     """The table of the comparison in three, with the paper's figures below."""
-    table, places = comparison.table, {group.name: place for place, group in enumerate(comparison.groups)}
-    columns, (heads, *rows) = list(table.columns()), table.cells()
-    strokes = [stroke(look(places[row.method]).css) for row in table.rows]
+    shown, places = comparison.table, {group.name: place for place, group in enumerate(comparison.groups)}
+    columns, (heads, *lines) = list(shown.columns()), shown.cells()
     parts = []
-    for group in table.groups():
+    for group in shown.groups():
         body = [
-            _row([mark + escape(cells[0]), *(escape(cells[at]) for at in group[1:])])
-            for mark, cells in zip(strokes, rows, strict=True)
+            row([Html(stroke(places[one.method]) + escape(cells[0])), *(cells[at] for at in group[1:])])
+            for one, cells in zip(shown.rows, lines, strict=True)
         ]
         fields = [columns[at].field for at in group[1:]]
-        body += [_paper_row(paper, fields, comparison) for paper in comparison.paper if _given(paper, fields)]
+        papers = [(paper.source, _of_paper(paper, fields, comparison.measure)) for paper in comparison.paper]
+        body += [row([f"the paper: {source}", *given], kind="paper") for source, given in papers if any(given)]
         name = columns[group[1]].group
-        parts.append(f"<h3>{escape(name.capitalize())}</h3>" + _table([heads[at] for at in group], body, "sortable"))
+        parts.append(f"<h3>{escape(name.capitalize())}</h3>" + table([heads[at] for at in group], body, "sortable"))
     return parts
 
 
-def _given(paper: PaperRow, fields: Sequence[str]) -> bool:
-    """Whether the paper says anything of these figures; that it names no round to target says that it never was."""
-    return any(getattr(paper, field, None) is not None or field == "rounds_to_target" for field in fields)
-
-
-def _paper_row(paper: PaperRow, fields: Sequence[str], comparison: Comparison) -> str:
+def _of_paper(paper: PaperRow, fields: Sequence[str], measure: Measure) -> list[str]:
     """Where the paper names no round to target it never reached it; what else it leaves out it does not give."""
     cells = []
     for field in fields:
         value = getattr(paper, field, None)
         never = paper.rounds_to_target is None and hasattr(paper, field) and field.endswith("to_target")
-        text = ("not reached" if never else "") if value is None else FIGURES[field].text(value, comparison.measure)
-        cells.append(escape(text))
-    return _row([escape(f"the paper: {paper.source}"), *cells], kind="paper")
-
-
-def accuracy(comparison: Comparison) -> list[Panel]:
-    """The metric against rounds, seconds and MB, on one scale of the metric."""
-    measure, target = comparison.measure, comparison.target
-    found = {axis: _bands(comparison, partial(curves.accuracy, axis=axis), axis) for axis in curves.AXES}
-    edges = [edge for same in found.values() for one in same for edge in (one.y, *(one.area or ()))]
-    percent = measure.unit == "%"
-    every = [float(end) for edge in edges for end in (edge.min(), edge.max())]
-    y = Scale.over([*every, target], margin=0.03, percent=percent, unit="" if percent else measure.unit)
-    title, rule = f"{comparison.evaluated_on} {measure.axis}", (target, f"target {measure.short(target)}")
-    return [
-        Panel(name, title, _across(comparison, axis, found[axis]), y, found[axis], rule, whole=axis == "rounds")
-        for axis, name in curves.AXES.items()
-    ]
-
-
-def _across(comparison: Comparison, axis: str, series: Sequence[Series]) -> Scale:
-    """The scale along an axis: from 0, or a logarithm where methods differ by a factor in what they send."""
-    lines = [one for group in comparison.groups if group.counts(axis) for one in group.lines]
-    ends = [float(one.x[-1]) for one in series]
-    if curves.wide(lines, axis) and all(one.x[0] > 0 for one in series):
-        return Scale(min(float(one.x[0]) for one in series), max(ends), log=True)
-    return Scale.over(ends, zero=True)
-
-
-def _bands(comparison: Comparison, pick: Callable[[Lines], curves.Curve], axis: str) -> tuple[Series, ...]:
-    """Per method a mean line and, where there are several seeds, the area between the lowest and the highest; none of
-    a method for which the `axis` means nothing."""
-    series = []
-    for index, group in enumerate(comparison.groups):
-        band = curves.band([pick(lines) for lines in group.lines], GRID)
-        if len(band.x) and group.counts(axis):
-            series.append(Series.of(index, group.label, look(index), band, area=len(group.runs) > 1))
-    return tuple(series)
+        cells.append(("not reached" if never else "") if value is None else FIGURES[field].text(value, measure))
+    return cells
 
 
 def _classes(comparison: Comparison) -> str:
@@ -192,18 +141,18 @@ def _classes(comparison: Comparison) -> str:
     rows = []
     for group in comparison.groups:
         if values := by_class(group):
-            ends = (min(values, key=lambda number: values[number]), max(values, key=lambda number: values[number]))
+            ends = (min(values, key=values.__getitem__), max(values, key=values.__getitem__))
             strip = "".join(
                 f'<span class="cell" style="--part:{value:.0%}" title="class {number}: {value:.2%}"></span>'
                 for number, value in values.items()
             )
-            cells = [f"{values[one]:.2%}<small>class {one}</small>" for one in ends]
-            rows.append(_row([escape(group.label), *cells, f'<span class="strip">{strip}</span>']))
+            cells = [Html(f"{values[one]:.2%}<small>class {one}</small>") for one in ends]
+            rows.append(row([group.label, *cells, Html(f'<span class="strip">{strip}</span>')]))
     caption = (
         "Accuracy on the examples of each class at the last evaluation, the mean over seeds. In the strip each class "
         "is a cell, in the order of their numbers: the stronger its colour, the higher, from 0 % to 100 %."
     )
-    return _section("Classes", caption, _table(["method", "worst", "best", "all classes"], rows)) if rows else ""
+    return section("Classes", caption, table(["method", "worst", "best", "all classes"], rows)) if rows else ""
 
 
 def by_class(group: Group) -> dict[int, float]:
@@ -223,9 +172,9 @@ def _events(comparison: Comparison) -> str:
     kinds = sorted({kind for found in counts.values() for kind in found})
     if not kinds:
         return ""
-    rows = [_row([escape(label), *(f"{found.get(kind, 0):,}" for kind in kinds)]) for label, found in counts.items()]
+    rows = [row([label, *(f"{found.get(kind, 0):,}" for kind in kinds)]) for label, found in counts.items()]
     caption = "How often each kind of event happened, over all rounds and seeds."
-    return _section("Events", caption, _table(["method", *kinds], rows))
+    return section("Events", caption, table(["method", *kinds], rows))
 
 
 def _environments(comparison: Comparison) -> str:
@@ -239,7 +188,7 @@ def _environments(comparison: Comparison) -> str:
         f"<p>{escape(described)}<br><span class='caption'>{escape(', '.join(names))}</span></p>"
         for described, names in found.items()
     ]
-    return _section("Environment", "", *items)
+    return section("Environment", "", *items)
 
 
 def _configs(comparison: Comparison) -> str:
@@ -258,4 +207,4 @@ def _configs(comparison: Comparison) -> str:
             f"<details><summary>{escape(label)}, seed{'s' * (len(runs) > 1)} {escape(seeds)}</summary>"
             f'<p class="caption">{places}</p><pre>{config}</pre></details>'
         )
-    return _section("Settings", "Every setting of each run; heteroselect run config.toml plays it again.", *parts)
+    return section("Settings", "Every setting of each run; heteroselect run config.toml plays it again.", *parts)

@@ -35,7 +35,7 @@ def write_comparison(comparison: "Comparison", page: Path, figures: Path | None,
     if figures is not None:
         for name in pictures.names():
             refuse_others(figures / name, "--figures", MARK)
-        drawn = pictures.write(comparison, figures, MARK)
+        drawn = pictures.write(comparison, figures)
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, text.encode())
