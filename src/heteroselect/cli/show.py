@@ -42,7 +42,7 @@ def show(
             curve = [line["accuracy"] for line in lines if line["accuracy"] is not None]
             out.print(f"{Measure.of(summary).name} {tables.sparkline(curve)}", highlight=False)
     if figure is not None:
-        from heteroselect.comparison.report.figure import draw_run  # Matplotlib takes a second to import
+        from heteroselect.comparison.report.pictures import draw_run  # Matplotlib takes a second to import
 
         draw_run(summary, lines, paper, figure)
         note(f"picture: {figure}")

@@ -7,8 +7,10 @@ from heteroselect.comparison.report import MARK, pictures
 from heteroselect.comparison.report.load import compare
 from heteroselect.comparison.report.pictures import (
     accuracy,
+    draw_run,
     embedded,
     names,
+    of_run,
     race,
     score_parts,
     selections,
@@ -17,7 +19,8 @@ from heteroselect.comparison.report.pictures import (
     write,
 )
 from heteroselect.errors import HeteroSelectError
-from run_folders import NOTE
+from heteroselect.settings import PaperRow
+from run_folders import NOTE, line
 
 pytestmark = pytest.mark.slow  # pictures
 
@@ -142,3 +145,49 @@ def test_the_world_is_drawn_of_runs_that_noted_it(make_run):
     assert not world & set(embedded(compare([folders[1]])))
     always = embedded(compare([make_run("all", each={"world": NOTE | {"there": None}})]))
     assert world - set(always) == {"available"}
+
+
+SUMMARY = {"method": "heteroselect", "dataset": "mnist", "seed": 42, "target": 0.9}
+ROUNDS = [line(t, seed=1, accuracy=0.8 + 0.01 * t if t != 2 else None) for t in range(1, 6)]
+PAPER = [PaperRow(source="Table", rounds_to_target=9, seconds_to_target=118.3, megabytes_to_target=8.61)]
+
+
+@pytest.mark.parametrize(("ending", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_the_picture_of_a_run_in_each_format(tmp_path, ending, magic):
+    for name, rounds in (("a", ROUNDS), ("b", ROUNDS), ("other", ROUNDS[:-1])):
+        draw_run(SUMMARY, rounds, PAPER, tmp_path / f"{name}.{ending}")
+    one, again, other = ((tmp_path / f"{name}.{ending}").read_bytes() for name in ("a", "b", "other"))
+    assert one.startswith(magic)
+    assert one == again != other
+
+
+@pytest.mark.parametrize(("name", "why"), [("run.gif", r"\.png, \.svg, \.pdf"), ("none/run.png", "cannot be written")])
+def test_a_picture_that_cannot_be_made(tmp_path, name, why):
+    with pytest.raises(HeteroSelectError, match=f"--figure: .*{why}"):
+        draw_run(SUMMARY, ROUNDS, PAPER, tmp_path / name)
+
+
+def ticks(panel, axis):
+    """What is written beside an axis, as far as it can be seen."""
+    panel.figure.draw_without_rendering()
+    low, high = sorted(panel.get_ylim() if axis == "y" else panel.get_xlim())
+    found = (panel.yaxis if axis == "y" else panel.xaxis).get_major_ticks()
+    return [tick.label1.get_text() for tick in found if low <= tick.get_loc() <= high]
+
+
+@pytest.mark.parametrize("values", [(0.899, 0.9, 0.901), (0.1, 0.9, 0.95), (0.9,)])
+@pytest.mark.parametrize("metric", [{}, {"metric": {"name": "MSE", "higher": False, "unit": ""}}])
+def test_ticks_are_distinct(values, metric):
+    lines = [line(t, seed=1, accuracy=value) for t, value in enumerate(values, 1)]
+    first, *_ = of_run(SUMMARY | metric, lines, []).axes
+    for axis in ("x", "y"):
+        found = ticks(first, axis)
+        assert len(set(found)) == len(found) >= 2
+    assert all(float(word) == int(float(word)) for word in ticks(first, "x")), "a round is a whole number"
+    assert any("%" in word for word in ticks(first, "y")) is not bool(metric)
+
+
+def test_the_papers_mark_is_inside_the_panels_and_real_bytes_have_none():
+    rounds, seconds, real, values = of_run(SUMMARY, ROUNDS, PAPER).axes
+    assert [panel.get_xlim()[1] > at for panel, at in ((rounds, 9), (seconds, 118.3), (values, 8.61))] == [True] * 3
+    assert all(drawn.get_marker() != "*" for drawn in real.get_lines())

@@ -47,7 +47,7 @@ def drawn(comparison: Comparison) -> dict[str, Any]:
         })  # fmt: skip
     low, high = min(ends), max(ends)
     room = 0.03 * (high - low) or 0.1 * (abs(low) or 1.0)
-    y = {"name": f"{comparison.evaluated_on} {measure.axis}", "low": low - room, "high": high + room}
+    y = {"name": comparison.axis, "low": low - room, "high": high + room}
     return {
         "y": y | {"unit": measure.unit},
         "target": {"at": target, "label": f"target {measure.short(target)}"},

@@ -10,7 +10,7 @@ from heteroselect.comparison import table as tables
 from heteroselect.comparison.figures import Lines, spent
 from heteroselect.comparison.report import curves
 from heteroselect.comparison.report.beside import beside, with_clock
-from heteroselect.core.measure import ACCURACY, Measure
+from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json
 from heteroselect.runs.fingerprint import NEWER, OWN, Fingerprint, completed, deciding, refuse_edited
@@ -78,18 +78,35 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a page shows."""
+    """All that a page shows: groups of one data set, target and metric."""
 
-    dataset: str
-    target: float
     groups: tuple[Group, ...]
     paper: tuple[PaperRow, ...]
     left_out: tuple[str, ...]
     """sentences on folders that were found but not taken"""
-    evaluated_on: str = "test"
-    clocks: tuple[str, ...] = ("paper",)
-    measure: Measure = ACCURACY
     ranked: bool = True
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """That of the first run, in what all have in common."""
+        return self.groups[0].runs[0].summary
+
+    @property
+    def dataset(self) -> str:
+        return str(self.summary["dataset"])
+
+    @property
+    def target(self) -> float:
+        return float(self.summary["target"])
+
+    @property
+    def measure(self) -> Measure:
+        return Measure.of(self.summary)
+
+    @property
+    def axis(self) -> str:
+        """The title of the axis of the metric."""
+        return f"{self.summary.get('evaluated_on', 'test')} {self.measure.axis}"
 
     @cached_property
     def table(self) -> tables.Table:
@@ -125,19 +142,8 @@ def comparison(groups: Sequence[Group], left_out: Sequence[str] = (), *, ranked:
     runs = [run for group in groups for run in group.runs]
     _refuse_unlike(runs)
     paper, wrong = _paper(runs)
-    clocks = tuple(sorted({run.charge for run in runs}))
-    first = runs[0].summary
-    return Comparison(
-        dataset=first["dataset"],
-        target=first["target"],
-        groups=tuple(groups),
-        paper=tuple(with_clock(paper, clocks)),
-        left_out=(*left_out, *wrong),
-        evaluated_on=str(first.get("evaluated_on", "test")),
-        clocks=clocks,
-        measure=Measure.of(first),
-        ranked=ranked,
-    )
+    paper = with_clock(paper, {run.charge for run in runs})
+    return Comparison(tuple(groups), tuple(paper), (*left_out, *wrong), ranked)
 
 
 def _refuse_unlike(runs: Sequence[Run]) -> None:

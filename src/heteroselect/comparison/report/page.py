@@ -13,22 +13,20 @@ from heteroselect.comparison.report.load import Comparison, Group, Run
 from heteroselect.comparison.report.pictures import embedded
 from heteroselect.core.measure import Measure
 from heteroselect.settings import PaperRow
-from heteroselect.world.clock import clock_sentence
 
 _SECTIONS = {
     "accuracy": (
         "",
-        "The mean over seeds, with the range from the lowest to the highest seed as a band; the dashed line is the "
-        "target. A click in the legend hides a method in all four panels, a double click shows it alone. Drag over a "
-        "part to enlarge it, and double click to see the whole. A curve goes as far as all its seeds do. MB are on a "
-        "logarithmic axis where methods differ by more than a factor of ten.",
+        "The mean over seeds, with the range from the lowest to the highest seed as a band, as far as all seeds go; "
+        "the dashed line is the target. A click in the legend hides a method, a double click shows it alone. Drag over "
+        "a part to enlarge it, and double click to see the whole. MB are on a logarithmic axis where methods differ by "
+        "more than a factor of ten.",
     ),
     "bars": (
         "What it takes to reach the target",
         "Simulated seconds and megabytes sent by clients until the target was first reached: the median seed, with the "
         "range of the seeds. A seed that never arrived counts as later than all others. “Values only” is the paper's "
-        "count, 4 bytes per kept value; “real bytes” is the "
-        "length of the payloads.",
+        "count, 4 bytes per kept value; “real bytes” is the length of the payloads.",
     ),
     "score_parts": (
         "Parts of the score",
@@ -90,7 +88,7 @@ def render(comparison: Comparison, command: str) -> str:
                 drawn = f"{chart(comparison)}<noscript>{drawn}</noscript>"
             shown = f'<div id="plot-{name}">{drawn}</div>'
             body.append(section(heading or comparison.measure.title, caption, shown))
-    body += [_classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
+    body += [_classes(comparison), _events(comparison), _configs(comparison)]
     return page(title, _lead(comparison), body, command, script=True)
 
 
@@ -98,7 +96,7 @@ def _lead(comparison: Comparison) -> str:
     runs = sum(len(group.runs) for group in comparison.groups)
     target = comparison.measure.text(comparison.target)
     return (
-        f"{_count(runs, 'run')} on {comparison.dataset}, target {target}. {clock_sentence(comparison.clocks)} Seconds "
+        f"{_count(runs, 'run')} on {comparison.dataset}, target {target}. {comparison.table.clock()} Seconds "
         "are simulated. Point at a curve to read it, drag over a part to enlarge it; a click on the head of a column "
         "sorts a table."
     )
@@ -177,34 +175,22 @@ def _events(comparison: Comparison) -> str:
     return section("Events", caption, table(["method", *kinds], rows))
 
 
-def _environments(comparison: Comparison) -> str:
-    """Runs made in the same surroundings are told once."""
-    found: dict[str, list[str]] = {}
-    for group in comparison.groups:
-        for run in group.runs:
-            described = ", ".join(f"{key} {value}" for key, value in run.summary.get("environment", {}).items())
-            found.setdefault(described or "not recorded", []).append(f"{group.label} (seed {run.summary['seed']})")
-    items = [
-        f"<p>{escape(described)}<br><span class='caption'>{escape(', '.join(names))}</span></p>"
-        for described, names in found.items()
-    ]
-    return section("Environment", "", *items)
-
-
 def _configs(comparison: Comparison) -> str:
-    """Runs whose settings differ in the seed alone are told once."""
-    found: dict[tuple[str, str], list[Run]] = {}
+    """The settings and the surroundings of each run; runs that differ in the seed alone are told once."""
+    found: dict[tuple[str, str, str], list[Run]] = {}
     for group in comparison.groups:
         for run in group.runs:
-            text = re.sub(rf"(?m)^seed = {run.summary['seed']}$", "seed = …", run.config_text)
-            found.setdefault((group.label, text), []).append(run)
+            text = re.sub(rf"(?m)^seed = {run.seed}$", "seed = …", run.config_text)
+            made = ", ".join(f"{key} {value}" for key, value in run.summary.get("environment", {}).items())
+            found.setdefault((group.label, text, made or "environment not recorded"), []).append(run)
     parts = []
-    for (label, text), runs in found.items():
-        seeds = ", ".join(str(run.summary["seed"]) for run in runs)
-        places = "<br>".join(escape(str(run.path)) for run in runs)
+    for (label, text, made), runs in found.items():
+        seeds = ", ".join(str(run.seed) for run in runs)
+        places = "<br>".join(escape(line) for line in (*(str(run.path) for run in runs), made))
         config = escape(runs[0].config_text if len(runs) == 1 else text)
         parts.append(
-            f"<details><summary>{escape(label)}, seed{'s' * (len(runs) > 1)} {escape(seeds)}</summary>"
+            f"<details><summary>{escape(label)}, seed{'s' * (len(runs) > 1)} {seeds}</summary>"
             f'<p class="caption">{places}</p><pre>{config}</pre></details>'
         )
-    return section("Settings", "Every setting of each run; heteroselect run config.toml plays it again.", *parts)
+    caption = "Every setting of each run, and what it ran on; heteroselect run config.toml plays it again."
+    return section("Settings", caption, *parts)

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,23 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from heteroselect.comparison.figures import FIGURES, Floats, Lines
+from heteroselect.comparison.over_seeds import Arrivals
 from heteroselect.comparison.report import curves
-from heteroselect.comparison.report.figure import STYLE, plain, saved, written
-from heteroselect.comparison.report.load import Comparison, Group
+from heteroselect.comparison.report.figure import STYLE, plain, save, saved, written
+from heteroselect.comparison.report.load import Comparison, Group, Run
 from heteroselect.comparison.report.style import COLOURS, INK, PAPER, QUIET, look
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import write_whole
 from heteroselect.settings import PaperRow
 
-ENDINGS = (".pdf", ".png")
+ENDINGS, FORMATS = (".pdf", ".png"), (".png", ".svg", ".pdf")
 RECONSTRUCTED = "* rule reconstructed from its paper's abstract"
 MAPPED = 6
 """Methods of which maps of clients and rounds are drawn."""
 MAPS = {"weights": "weight in the aggregate", "densities": "share of the update sent", "bandwidth_mbps": "uplink, Mb/s"}
 SPEEDS = {"up_mbps": "uplink, Mb/s", "down_mbps": "downlink, Mb/s", "step_seconds": "seconds per step"}
+BOX = ("whislo", "q1", "med", "q3", "whishi")
+"""Matplotlib's names of five quantiles."""
 # text stays text in the PDF, so that it can be searched and set in the paper's own size
 _STYLE: dict[Any, Any] = STYLE | {
     "font.size": 8, "pdf.fonttype": 42, "legend.frameon": False, "legend.fontsize": 7, "lines.linewidth": 1.2,
@@ -42,20 +46,33 @@ _LETTERS, _LINE, _ROOM = 16, 0.15, 4
 """Of a legend: letters per inch, inches per line, and for how many lines the figures have room."""
 
 
+def draw_run(summary: Mapping[str, Any], rounds: Lines, paper: Sequence[PaperRow], path: Path) -> None:
+    """Write the accuracy of one run with the paper's mark; the ending of `path` is the format."""
+    if path.suffix.lower() not in FORMATS:
+        found = path.suffix or path.name
+        raise HeteroSelectError(f"--figure: allowed endings are {', '.join(FORMATS)}, not {found!r}.")
+    with rc_context(_STYLE):
+        save(of_run(summary, rounds, paper), path, "--figure")
+
+
+def of_run(summary: Mapping[str, Any], rounds: Lines, paper: Sequence[PaperRow]) -> Figure:
+    name = f"{summary.get('title', summary['method'])} on {summary['dataset']}, seed {summary['seed']}"
+    run = Run(Path(), {}, "", summary, [dict(line) for line in rounds], paper)
+    return accuracy(Comparison((Group(name, (run,)),), tuple(paper), ()))
+
+
 def accuracy(comparison: Comparison) -> Figure:
-    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
-    _accuracies(comparison, dict(zip(curves.AXES, figure.subplots(2, 2, sharey=True).flat, strict=True)))
-    figure.supylabel(plain(f"{comparison.evaluated_on} {comparison.measure.axis}"), fontsize=8)
+    figure, panels = _panels(7.0, 4.6, 2, 2, sharey=True)
+    _accuracies(comparison, dict(zip(curves.AXES, panels, strict=True)))
+    figure.supylabel(plain(comparison.axis), fontsize=8)
     return _with_legend(figure)
 
 
 def race(comparison: Comparison) -> Figure:
     """Draw the accuracy against seconds and against the megabytes sent, 800 pixels wide, for a web page."""
     with rc_context(_RACE):
-        figure = Figure(figsize=(8.0, 3.4), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
+        figure, (left, right) = _panels(8.0, 3.4, 1, 2, sharey=True)
         _accuracies(comparison, {"seconds": left, "wire_megabytes": right})
-        left.xaxis.set_major_locator(MaxNLocator(5))
         left.set_ylabel(plain(comparison.measure.axis))
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(labels)))
@@ -67,21 +84,25 @@ def _accuracies(comparison: Comparison, panels: Mapping[str, Axes]) -> None:
     for axis, panel in panels.items():
         _bands(panel, comparison, partial(curves.accuracy, axis=axis), axis)
         panel.axhline(comparison.target, color=QUIET, lw=0.8, ls="--")
+        reached = getattr(comparison.paper[0], f"{axis}_to_target", None) if comparison.paper else None
+        if reached is not None and len(comparison.groups) == 1:
+            panel.plot(reached, comparison.target, "*", ms=9, color=INK, label="the paper")
         panel.set_xlabel(curves.AXES[axis])
         panel.yaxis.set_major_formatter(written(comparison.measure))
         if comparison.wide(axis):
             panel.set_xscale("log")
             panel.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         else:
+            panel.xaxis.set_major_locator(MaxNLocator(5, integer=axis == "rounds"))
             panel.set_xlim(0, None)
 
 
 def bars(comparison: Comparison) -> Figure:
     """Draw what it takes to reach the target: the median seed with the range of the seeds, and the paper's figures."""
     labels = [group.label for group in comparison.groups] + [f"the paper: {row.source}" for row in comparison.paper]
-    figure = Figure(figsize=(7.0, 0.9 + 0.32 * len(labels)), layout="constrained")
     axes = [axis for axis in curves.AXES if axis != "rounds"]
-    for panel, axis in zip(figure.subplots(1, len(axes), sharey=True), axes, strict=True):
+    figure, panels = _panels(7.0, 0.9 + 0.32 * len(labels), 1, len(axes), sharey=True)
+    for panel, axis in zip(panels, axes, strict=True):
         _bars(panel, comparison, axis)
         panel.set_yticks(range(len(labels)), [textwrap.fill(plain(label), 26) for label in labels], fontsize=7)
     return figure
@@ -113,20 +134,17 @@ def target_bars(comparison: Comparison, axis: str) -> list[tuple[float, float, f
     for group in comparison.groups:
         row = rows[group.name]
         found.append(curves.bar_of(row.arrivals[field]) if row.counts(field) else (0.0, 0.0, 0.0, curves.FEW_BITS))
-    return found + [_paper_bar(row, field) for row in comparison.paper]
-
-
-def _paper_bar(row: PaperRow, field: str) -> tuple[float, float, float, str]:
-    """The paper's figure to target, or why it has none; real bytes it did not count."""
-    if row.rounds_to_target is None:
-        return 0.0, 0.0, 0.0, "not reached"
-    value = getattr(row, field, None)
-    return (0.0, 0.0, 0.0, "not given") if value is None else (value, value, value, "")
+    for paper in comparison.paper:
+        value = getattr(paper, field, None)
+        given = (
+            value is not None or paper.rounds_to_target is None
+        )  # the paper never reached it; real bytes it gives none
+        found.append(curves.bar_of(Arrivals((value,), (None,))) if given else (0.0, 0.0, 0.0, "not given"))
+    return found
 
 
 def selections(comparison: Comparison) -> Figure:
-    figure = Figure(figsize=(3.5, 2.6), layout="constrained")
-    panel = figure.subplots()
+    figure, (panel,) = _panels(3.5, 2.6)
     for index, group in enumerate(comparison.groups):
         share, style = curves.selection_histogram(group.lines, group.clients), look(index)
         edges = np.arange(len(share) + 1) - 0.5
@@ -153,27 +171,27 @@ def uniform_curves(comparison: Comparison) -> list[tuple[str, Floats]]:
 
 
 def score_parts(comparison: Comparison) -> Figure | None:
-    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-    for place, (panel, part) in enumerate(zip(figure.subplots(2, 2, sharex=True).flat, curves.PARTS, strict=True)):
+    figure, panels = _panels(7.0, 4.0, 2, 2, sharex=True)
+    for panel, part in zip(panels, curves.PARTS, strict=True):
         _bands(panel, comparison, partial(curves.score_part, part=part))
-        panel.set(ylabel=f"mean {part}", xlabel="round" if place >= 2 else "")
-    return _with_legend(figure) if any(panel.lines for panel in figure.axes) else None
+        panel.set_ylabel(f"mean {part}")
+    for panel in panels[2:]:
+        panel.set_xlabel("round")
+    return _with_legend(figure) if any(panel.lines for panel in panels) else None
 
 
 def clients(comparison: Comparison) -> Figure:
     """Draw clients down and rounds across: who took part, how much each sent, and over which link, in the run of each
     method's lowest seed."""
     groups = comparison.groups[:MAPPED]
-    figure = Figure(figsize=(9.0, 0.4 + 1.7 * len(groups)), layout="constrained")
-    panels = figure.subplots(len(groups), len(MAPS), squeeze=False, sharex="row", sharey="row")
-    for group, line in zip(groups, panels, strict=True):
+    figure, panels = _panels(9.0, 0.4 + 1.7 * len(groups), len(groups), len(MAPS), sharex="row", sharey="row")
+    for panel, (group, (field, title)) in zip(panels, product(groups, MAPS.items()), strict=True):
         lines = group.lines[0]
-        for panel, (field, title) in zip(line, MAPS.items(), strict=True):
-            cells = curves.by_client(lines, field, group.clients)
-            drawn = _map(panel, cells, group.clients, len(lines))
-            figure.colorbar(drawn, ax=panel, shrink=0.8)
-            panel.set_title(title, fontsize=7)
-        line[0].set_ylabel(plain(textwrap.fill(f"{group.label}, seed {group.runs[0].seed}", 26)), fontsize=7)
+        drawn = _map(panel, curves.by_client(lines, field, group.clients), group.clients, len(lines))
+        figure.colorbar(drawn, ax=panel, shrink=0.8)
+        panel.set_title(title, fontsize=7)
+        if field == "weights":
+            panel.set_ylabel(plain(textwrap.fill(f"{group.label}, seed {group.runs[0].seed}", 26)), fontsize=7)
     return figure
 
 
@@ -200,16 +218,15 @@ def _stacked(
     groups: Sequence[Group], amounts: Sequence[Mapping[str, float]], names: Mapping[str, str], title: str
 ) -> Figure:
     """A bar per group: its amounts end to end, those that nobody has left out, and their sum."""
-    figure = Figure(figsize=(7.0, 1.1 + 0.34 * len(groups)), layout="constrained")
-    panel, at = figure.subplots(), np.zeros(len(groups))
+    figure, (panel,) = _panels(7.0, 1.1 + 0.34 * len(groups))
+    at = np.zeros(len(groups))
     for colour, (part, name) in zip(COLOURS, names.items(), strict=False):
         widths = np.array([one[part] for one in amounts])
         if widths.any():
             panel.barh(range(len(groups)), widths, left=at, color=colour, label=name)
         at = at + widths
     for place, total in enumerate(at):
-        text = f" {total:,.4g}"
-        panel.annotate(text, (total, place), va="center", fontsize=7)
+        panel.annotate(f" {total:,.4g}", (total, place), va="center", fontsize=7)
     panel.set(xlabel=title, ylim=(len(groups) - 0.5, -0.5))
     panel.margins(x=0.1)
     panel.set_yticks(range(len(groups)), [textwrap.fill(plain(group.label), 26) for group in groups], fontsize=7)
@@ -218,8 +235,7 @@ def _stacked(
 
 def memory(comparison: Comparison) -> Figure | None:
     """Draw the norm of the error memories; None where no run recorded it."""
-    figure = Figure(figsize=(7.0, 2.8), layout="constrained")
-    panel = figure.subplots()
+    figure, (panel,) = _panels(7.0, 2.8)
     _bands(panel, comparison, partial(curves.values, pick=lambda line: line.get("memory_norm")))
     panel.set(xlabel="round", ylabel="norm of the error memory", xlim=(0, None), ylim=(0, None))
     return _with_legend(figure) if panel.lines else None
@@ -227,8 +243,7 @@ def memory(comparison: Comparison) -> Figure | None:
 
 def waited_for(comparison: Comparison) -> Figure | None:
     """Draw how often clients were the last, in falling order; None where nobody was waited for."""
-    figure = Figure(figsize=(7.0, 2.8), layout="constrained")
-    panel = figure.subplots()
+    figure, (panel,) = _panels(7.0, 2.8)
     for index, group in enumerate(comparison.groups):
         count = np.sort(curves.times_waited_for(group.lines, group.clients))[::-1]
         if count.any():
@@ -244,14 +259,14 @@ def speeds(comparison: Comparison) -> Figure | None:
     groups = _noted(comparison)
     if not groups:
         return None
-    figure = Figure(figsize=(9.0, 0.9 + 0.34 * len(groups)), layout="constrained")
-    for panel, (field, title) in zip(figure.subplots(1, len(SPEEDS), sharey=True), SPEEDS.items(), strict=True):
-        found = [np.maximum(curves.quantiles(group.lines, field), 1e-9) for group in groups]
-        keys = ("whislo", "q1", "med", "q3", "whishi")
-        boxes = [{"label": plain(group.label), **dict(zip(keys, map(float, five), strict=True))}
-                 for group, five in zip(groups, found, strict=True)]  # fmt: skip
+    figure, panels = _panels(9.0, 0.9 + 0.34 * len(groups), 1, len(SPEEDS), sharey=True)
+    for panel, (field, title) in zip(panels, SPEEDS.items(), strict=True):
+        boxes = []
+        for group in groups:
+            five = np.maximum(curves.quantiles(group.lines, field), 1e-9)
+            boxes.append({"label": plain(group.label)} | dict(zip(BOX, five.tolist(), strict=True)))
         panel.bxp(boxes, orientation="horizontal", showfliers=False, medianprops={"color": COLOURS[0], "lw": 2})
-        panel.set(xlabel=title, xscale="log" if max(map(np.max, found)) > 1e-9 else "linear")
+        panel.set(xlabel=title, xscale="log" if max(box["whishi"] for box in boxes) > 1e-9 else "linear")
         panel.invert_yaxis()
     return figure
 
@@ -261,8 +276,7 @@ def available(comparison: Comparison) -> Figure | None:
     groups = _noted(comparison)
     if not any(note["there"] is not None for group in groups for note in curves.notes(group.lines)):
         return None
-    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = _panels(9.0, 3.0, 1, 2)
     present = partial(curves.values, pick=lambda line: (line.get("world") or {}).get("available"), axis="seconds")
     _bands(left, comparison, present, "seconds")
     left.set(xlabel=curves.AXES["seconds"], ylabel="clients available", xlim=(0, None), ylim=(0, None))
@@ -326,6 +340,11 @@ def write(comparison: Comparison, folder: Path) -> list[Path]:
     except OSError as error:
         raise HeteroSelectError(f"--figures: {folder} cannot be written ({error.strerror or error}).") from error
     return paths
+
+
+def _panels(width: float, height: float, down: int = 1, across: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, list(figure.subplots(down, across, squeeze=False, **shared).flat)
 
 
 def _bands(panel: Axes, comparison: Comparison, pick: Callable[[Lines], curves.Curve], axis: str = "rounds") -> None:

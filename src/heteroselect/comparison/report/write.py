@@ -16,8 +16,7 @@ LARGEST = 100_000_000
 
 
 def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> list[str]:
-    """Write the page of the runs in these folders, and the figures where they are wanted; returns what there is to say
-    about it."""
+    """Write the page of the runs in these folders, and the figures where they are wanted; returns what to say of it."""
     from heteroselect.comparison.report.load import compare
 
     return write_comparison(compare(folders), page, figures, command)
@@ -65,14 +64,12 @@ def read_former(path: Path, option: str) -> Any:
     that is too large, or cannot be read, is refused: nobody can tell what would be lost with it."""
     try:
         return read_json(path)
-    except TooLargeError as error:
-        raise HeteroSelectError(
-            f"{option}: {path} is too large to see what would be lost if it were written again ({error}); allowed is a "
-            "new folder."
-        ) from error
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as error:
+    except (TooLargeError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise HeteroSelectError(
-            f"{option}: {path} cannot be read ({error.strerror}); allowed is a new folder."
+            f"{option}: {path} cannot be read ({why}), and would be lost; name a new folder."
         ) from error
+    except ValueError:
+        return None
