@@ -108,7 +108,10 @@ def test_what_is_in_the_page(comparison):
     assert text["table"].index("ours") < text["table"].index("other"), "ranked by the final accuracy"
     assert "Rows are ranked by final accuracy, not by the peak." in text["section"]
     assert "the paper: Table I" in text["table"]
-    assert "reconstructed" not in text["section"]
+    assert "reconstruction" not in text["section"]
+    assert "not float32" not in text["section"]
+    assert "<h2>Classes</h2>" not in page
+    assert page == render(comparison, "heteroselect report runs --out x.html"), "the same runs give the same page"
     names = {"accuracy", "bars", "score_parts", "selections", "clients", "traffic"}
     assert set(charts(page)) == names
     assert {attrs["id"] for _, attrs in Outline(page).elements if "id" in attrs} == {f"plot-{name}" for name in names}
@@ -123,26 +126,18 @@ def test_memory_and_events_are_drawn_where_they_were_recorded(make_run):
     assert text["table"].endswith("methodlate <b>ours4")  # one event in each of four rounds
 
 
-def test_a_method_that_does_not_score_has_no_parts(make_run):
-    assert "score_parts" not in charts(render(compare([make_run("a", each={"score_parts": None})]), ""))
-
-
-def test_a_reconstruction_is_explained(make_run):
-    text = Outline(render(compare([make_run("a", method="fedcg", summary={"reconstruction": True})]), "")).text
-    assert "fedcg*" in text["table"]
-    assert "the rule is a reconstruction from the paper's abstract" in text["section"]
-
-
 def test_what_a_method_leaves_out_and_what_its_values_are_not_stands_below_the_table(make_run):
     summary = {"leaves_out": "compression downwards", "sends_float32": False, "megabytes_to_target": 1558.0}
     runs = [make_run("a", method="stc", summary=summary), make_run("b", method="fedavg")]
-    text = Outline(render(compare(runs), "")).text
+    again = make_run("c", method="fedcg", summary={"reconstruction": True})
+    text = Outline(render(compare([*runs, again]), "")).text
+    assert "fedcg*" in text["table"]
+    assert "the rule is a reconstruction from the paper's abstract" in text["section"]
     assert "stc leaves out compression downwards" in text["section"]
     assert "1,558" not in text["table"]
     assert "—" in text["table"]
     assert "its values are not float32" in text["section"]
     assert "fedavg leaves out" not in text["section"]
-    assert "not float32" not in Outline(render(compare(runs[1:]), "")).text["section"]
 
 
 def test_differences_are_paired_by_seed_and_marked_where_they_say_nothing(make_run, tmp_path):
@@ -214,11 +209,3 @@ def test_the_worst_and_the_best_class_in_the_end(make_run, tmp_path):
     assert "65.00%<small>class 2</small>" in body, "(0.9 + 0.4) / 2"
     assert body.count('class="cell"') == 2
     assert "old" not in body, "a run of an earlier version has none"
-
-
-def test_no_classes_no_section(comparison):
-    assert "<h2>Classes</h2>" not in render(comparison, "c")
-
-
-def test_the_same_runs_give_the_same_page(comparison):
-    assert render(comparison, "c") == render(comparison, "c")

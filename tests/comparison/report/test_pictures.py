@@ -38,12 +38,8 @@ def test_each_figure_is_a_pdf_and_a_png(make_run, tmp_path):
         assert MARK.encode() in content
     again = write(found, tmp_path / "again")
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in written]
-
-
-def test_other_runs_give_other_figures(make_run, tmp_path):
-    one = write(compare([make_run("a")]), tmp_path / "one")
-    two = write(compare([make_run("b", accuracies=(0.2, 0.3, 0.4))]), tmp_path / "two")
-    assert [a.name for a, b in zip(one, two, strict=True) if a.read_bytes() == b.read_bytes()] == []
+    others = write(compare([make_run("c", accuracies=(0.2, 0.3, 0.4))]), tmp_path / "others")
+    assert [a.name for a, b in zip(others, written, strict=True) if a.read_bytes() == b.read_bytes()] == []
 
 
 def test_score_parts_only_where_a_method_scores(make_run, tmp_path):
@@ -116,15 +112,13 @@ def test_bars_are_medians_with_the_range_of_the_seeds_and_the_paper_below(make_r
     assert bars(found, "wire_megabytes")["the paper: Table I"][-1] == "not given"
 
 
-def test_values_that_are_not_float32_have_no_count_of_values(make_run):
-    found = compare([make_run("a", summary={"sends_float32": False})])
+def test_bars_that_have_no_length_say_why(make_run):
+    """The paper names no round: it never reached its target. Its bytes count values of 32 bits."""
+    paper = [{"source": "Table I", "peak_accuracy": 0.5}]
+    found = compare([make_run("a", summary={"sends_float32": False}, settings={"paper": paper})])
+    assert bars(found, "seconds")["the paper: Table I"] == (0.0, 0.0, 0.0, "not reached")
     assert bars(found, "megabytes")["ours"] == (0.0, 0.0, 0.0, "— not float32")
     assert bars(found, "wire_megabytes")["ours"][0] == 6.0
-
-
-def test_a_paper_that_names_no_round_never_reached_it(make_run):
-    found = compare([make_run("a", settings={"paper": [{"source": "Table I", "peak_accuracy": 0.5}]})])
-    assert bars(found, "seconds")["the paper: Table I"] == (0.0, 0.0, 0.0, "not reached")
 
 
 def test_one_binomial_for_runs_of_the_same_size(make_run, tmp_path):

@@ -39,6 +39,22 @@ class Run:
         """The clock of its seconds."""
         return str(self.config.get("world", {}).get("charge", "paper"))
 
+    @cached_property
+    def experiment(self) -> dict[str, Any]:
+        """Every setting that makes it another experiment, by dotted name, and what of its fingerprint is no setting."""
+        settings = {key: value for key, value in completed(deciding(self.config)).items() if key != "seed"}
+        if self.fingerprint is None:
+            return settings
+        return settings | {
+            **{f"{name} (digest)": digest[:8] for name, digest in self.fingerprint.parts.items()},
+            **{f"{name} (version)": number for name, number in self.fingerprint.versions.items() if name not in NEWER},
+            **{f"rounds (from round {one['after'] + 1})": one["to"] for one in self.fingerprint.extended},
+        }
+
+    def alike(self, other: "Run") -> bool:
+        """Whether both are of one experiment, each with its own seed."""
+        return self.summary["method"] == other.summary["method"] and self.experiment == other.experiment
+
 
 @dataclass(frozen=True)
 class Group:
@@ -252,18 +268,6 @@ def read(path: Path) -> Run:
     return Run(path, config, text, summary, rounds, paper, None if fingerprint is None else fingerprint.completed())
 
 
-def _experiment(run: Run) -> dict[str, Any]:
-    """Every setting that makes it another experiment, by dotted name, and what of its fingerprint is no setting."""
-    settings = {key: value for key, value in completed(deciding(run.config)).items() if key != "seed"}
-    if run.fingerprint is None:
-        return settings
-    return settings | {
-        **{f"{name} (digest)": digest[:8] for name, digest in run.fingerprint.parts.items()},
-        **{f"{name} (version)": number for name, number in run.fingerprint.versions.items() if name not in NEWER},
-        **{f"rounds (from round {one['after'] + 1})": one["to"] for one in run.fingerprint.extended},
-    }
-
-
 def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether this setting tells two experiments apart. A part of another kind, or a file of another format, has other
     settings altogether, and only the kind or the format is named."""
@@ -279,19 +283,12 @@ def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> boo
     return bool(mine[key] != other.get(key))
 
 
-def _key(run: Run) -> tuple[str, str]:
-    return str(run.summary["method"]), repr(sorted(_experiment(run).items()))
-
-
 def _same(one: Run, other: Run) -> bool:
     """Whether two folders hold one run: all that decides it is equal and known, and so is what came of it, as far as
     both have come."""
-    if _key(one) != _key(other) or one.seed != other.seed or one.fingerprint != other.fingerprint:
-        return False
-    if one.fingerprint is not None and one.fingerprint.unknown:
-        return False
+    known = one.fingerprint == other.fingerprint and not (one.fingerprint and one.fingerprint.unknown)
     shared = min(len(one.rounds), len(other.rounds))
-    return one.rounds[:shared] == other.rounds[:shared]
+    return known and one.seed == other.seed and one.alike(other) and one.rounds[:shared] == other.rounds[:shared]
 
 
 def _once(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
@@ -310,33 +307,27 @@ def _once(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
 
 def group(runs: Sequence[Run]) -> tuple[Group, ...]:
-    """Runs that differ only in their seed belong together; methods keep the order in which they were found.
-
-    Where a method was run with several settings each group is named after those that differ.
-    """
-    members: dict[tuple[str, str, int], list[Run]] = {}
-    for run in runs:  # a seed that is there already is of something that no setting and no digest tells
-        again = 0
-        while any(one.seed == run.seed for one in members.get((*_key(run), again), [])):
-            again += 1
-        members.setdefault((*_key(run), again), []).append(run)
-    firsts: dict[str, list[Run]] = {}
-    for (method, *_), same in members.items():
-        firsts.setdefault(method, []).append(same[0])
-    return tuple(
-        Group(_name(same[0], firsts[method]), tuple(sorted(same, key=lambda run: run.seed)))
-        for (method, *_), same in members.items()
-    )
+    """Runs that differ only in their seed belong together; methods keep the order in which they were found. A seed that
+    is there already is of something that no setting and no digest tells."""
+    members: list[list[Run]] = []
+    for run in runs:
+        fitting = (same for same in members if run.alike(same[0]) and run.seed not in {one.seed for one in same})
+        if (same := next(fitting, None)) is None:
+            members.append([run])
+        else:
+            same.append(run)
+    firsts = [same[0] for same in members]
+    return tuple(Group(_name(same[0], firsts), tuple(sorted(same, key=lambda run: run.seed))) for same in members)
 
 
-def _name(run: Run, rivals: Sequence[Run]) -> str:
-    """What the group of this run is called: its title, or what tells it from the `rivals`, groups of its method."""
-    method, mine = str(run.summary["method"]), _experiment(run)
+def _name(run: Run, firsts: Sequence[Run]) -> str:
+    """What the group of this run is called: its title, or what tells it from the other groups of its method."""
+    method = str(run.summary["method"])
+    rivals = [one for one in firsts if one.summary["method"] == method]
     if len(rivals) == 1:
         return str(run.summary.get("title", method))
-    others = [_experiment(one) for one in rivals]
-    differing = [key for key in mine if any(_differs(key, mine, other) for other in others)]
-    words = [f"{key.removeprefix('method.')}={mine[key]}" for key in differing]
-    if sum(_key(one) == _key(run) for one in rivals) > 1:
+    differing = [key for key in run.experiment if any(_differs(key, run.experiment, one.experiment) for one in rivals)]
+    words = [f"{key.removeprefix('method.')}={run.experiment[key]}" for key in differing]
+    if sum(one.alike(run) for one in rivals) > 1:
         words.append(str(run.path))
     return f"{method} ({', '.join(words)})" if words else method

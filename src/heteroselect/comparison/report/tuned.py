@@ -1,7 +1,6 @@
 """The page of a tuning: what each method gains over its default, and all its trials."""
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from matplotlib import rc_context
@@ -9,7 +8,7 @@ from matplotlib.figure import Figure
 
 from heteroselect.comparison.over_seeds import FINAL
 from heteroselect.comparison.report.figure import STYLE, saved
-from heteroselect.comparison.report.html import page, picture, row, section, table
+from heteroselect.comparison.report.html import listed, page, picture, row, section, table
 from heteroselect.comparison.report.style import COLOURS, INK, QUIET
 from heteroselect.comparison.trials import QUARTER, THIRD
 from heteroselect.comparison.tune import Found, line, shown
@@ -63,7 +62,7 @@ def render(found: Sequence[Found], by: str, command: str) -> str:
         shot = picture(saved(draw(found, by), ".svg"), "the trials of each method")
     heads = ["method", "default", "tuned", "settings that differ"]
     caption = f"By {NAMES[by]}, the mean over seeds, on the validation examples."
-    notes = "".join(f'<p class="caption">{escape(one)}</p>' for one in gaps(one.contest.name for one in found))
+    notes = listed(gaps(one.contest.name for one in found))
     sections = [section("Default and tuned", caption, table(heads, (row(line(one, by)) for one in found)), notes, shot)]
     for one in found:
         ranges = "; ".join(
