@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from heteroselect.comparison.report.write import write as write_page
+from heteroselect.comparison.report.write import write_comparison
 from heteroselect.extras import require
 
 
@@ -28,5 +28,7 @@ def report(
 
 def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> None:
     """Write the page, and the figures where they are wanted, and say so."""
-    for sentence in write_page(folders, page, figures, command):
+    from heteroselect.comparison.report.load import compare  # it takes NumPy, for which help does not wait
+
+    for sentence in write_comparison(compare(folders), page, figures, command):
         typer.echo(sentence, err=True)

@@ -1,11 +1,9 @@
-"""What charts are made of, by hand: colours, the cells of a map, the numbers of a page's curves."""
+"""What charts are made of, by hand: the numbers of a page's curves, and colours."""
 
 import math
 
-import numpy as np
 import pytest
 
-from heteroselect.comparison.report import curves
 from heteroselect.comparison.report.chart import drawn
 from heteroselect.comparison.report.load import compare
 from heteroselect.comparison.report.style import COLOURS, ON_DARK
@@ -33,15 +31,6 @@ def test_amounts_of_another_order_have_a_logarithmic_axis(make_run, tmp_path):
 def test_runs_that_never_change_have_a_scale_of_some_height(make_run):
     y = drawn(compare([make_run("a", accuracies=(0.9, 0.9))]))["y"]
     assert y["low"] < 0.9 < y["high"]
-
-
-def test_many_clients_and_rounds_share_cells_and_the_highest_is_shown():
-    lines = [{"selected": [t % 1000], "weights": [0.5 if t == 321 else 0.1]} for t in range(900)]
-    cells = curves.by_client(lines, "weights", 1000)
-    assert cells.shape == (250, 225)
-    assert cells[321 // 4, 321 // 4] == np.float32(0.5)
-    assert np.nansum(np.isfinite(cells)) == 225
-    assert curves.by_client(lines[:5], "weights", 10).shape == (10, 5)
 
 
 def luminance(colour):

@@ -18,12 +18,6 @@ def test_seeds_of_a_method_are_one_group_in_order(make_run):
     assert [row.source for row in found.paper] == ["Table I"]
 
 
-def test_a_folder_of_runs_stands_for_all_below_it(make_run, tmp_path):
-    make_run("grid/a-1", method="a")
-    make_run("grid/deep/b-1", method="b")
-    assert [group.label for group in compare([tmp_path]).groups] == ["a", "b"]
-
-
 def test_a_folder_of_a_comparison_is_read_in_the_order_in_which_its_methods_were_named(make_run, tmp_path):
     for name in ("a", "b"):
         make_run(f"grid/{name}/seed-1", method=name)

@@ -1,8 +1,5 @@
-"""What a comparison shows, as numbers: curves, seed bands, counts. Nothing here draws or reads a file.
-
-Each function takes the lines of rounds.jsonl (or summaries) as plain mappings, so that a run in memory and a run
-folder are the same to it.
-"""
+"""What a comparison shows, as numbers: curves, seed bands, counts. Nothing here draws or reads a file: each function
+takes the lines of rounds.jsonl as plain mappings, of a run in memory or of a folder."""
 
 import math
 from collections import Counter
@@ -23,18 +20,14 @@ AXES = {name: COSTS[name].axis for name in ("rounds", "seconds", "wire_megabytes
 TRAFFIC = {name: one.label for name, one in COSTS.items() if one.unit == "MB" and len(one.fields) == 1 and not one.note}
 PARTS = ("loss", "diversity", "fairness", "staleness")
 SECONDS = {
-    "compute": "computing",
-    "up": "sending",
-    "down": "fetching",
-    "waiting": "waiting for the last",
-    "scoring": "scoring",
-    "calibration": "calibration",
-    "waited": "nobody there",
+    **{"compute": "computing", "up": "sending", "down": "fetching", "waiting": "waiting for the last"},
+    **{"scoring": "scoring", "calibration": "calibration", "waited": "nobody there"},
 }
 FEW_BITS = "— not float32"
 FACTOR = 10
 """Runs that differ by more than this factor in what they send are drawn on a logarithmic axis."""
-
+POINTS, CELLS = 240, 250
+"""Points of a curve and cells of a map, down and across: a page stays small, however long a run."""
 
 Map = npt.NDArray[np.float32]
 
@@ -53,10 +46,6 @@ class Band:
     mean: Floats
     low: Floats
     high: Floats
-
-
-POINTS, CELLS = 240, 250
-"""Points of a curve and cells of a map, down and across: a page stays small, however long a run."""
 
 
 def accuracy(lines: Lines, axis: str = "rounds") -> Curve:
@@ -88,13 +77,6 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
             grid = np.linspace(start, end, points)
     read = np.array([np.interp(grid, curve.x, curve.y) for curve in curves])
     return Band(grid, read.mean(axis=0), read.min(axis=0), read.max(axis=0))
-
-
-def to_target(summaries: Sequence[Mapping[str, Any]], runs: Sequence[Lines], axis: str) -> Arrivals:
-    """Rounds, seconds or MB to target of a method's seeds, and what their runs took in all."""
-    kind = int if axis == "rounds" else float
-    ends = tuple(kind(spent(lines, axis)[-1]) if lines else None for lines in runs)
-    return Arrivals(tuple(summary.get(f"{axis}_to_target") for summary in summaries), ends)
 
 
 def score_part(lines: Lines, part: str) -> Curve:

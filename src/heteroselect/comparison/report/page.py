@@ -38,9 +38,8 @@ _SECTIONS = {
     ),
     "clients": (
         "Clients and rounds",
-        "One cell per client and round, empty where the client was not selected: the weight it had in the aggregate, "
-        "how much of its update it sent, and its uplink. One run of each of the first six methods, that of its lowest "
-        "seed.",
+        "Empty where a client was not selected: the weight it had in the aggregate, how much of its update it sent, "
+        "and its uplink. One run of each of the first six methods, that of its lowest seed.",
     ),
     "traffic": (
         "Bytes by kind",
@@ -52,14 +51,13 @@ _SECTIONS = {
     ),
     "seconds_spent": (
         "Where the seconds went",
-        "A round's simulated seconds as the average selected client spent them: computing, sending, fetching, and "
-        "waiting for the last answer; and what all wait for, which is scoring, calibration, and that anybody is there. "
-        "The mean over rounds and seeds.",
+        "A round's simulated seconds as the average selected client spent them, and what all wait for: scoring, "
+        "calibration, and that anybody is there. The mean over rounds and seeds.",
     ),
     "waited_for": (
         "Who was waited for",
-        "How often each client was the last whose answer a round waited for, those most waited for first, over all "
-        "seeds. With equal chances all clients would be at about the same height.",
+        "How often each client was the last whose answer a round waited for, over all seeds. With equal chances all "
+        "clients would be at about the same height.",
     ),
     "speeds": (
         "Links and devices",
@@ -68,8 +66,7 @@ _SECTIONS = {
     ),
     "available": (
         "Who was there",
-        "Left: the share of the clients that were available when a round began. Right: one cell per client and round, "
-        "filled where the client was available, in the first run.",
+        "Left: how many clients were available when a round began. Right: which of them, in the first run.",
     ),
 }
 

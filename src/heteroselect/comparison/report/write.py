@@ -1,6 +1,5 @@
 """A page of runs, and figures for a paper, as files."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +14,9 @@ LARGEST = 100_000_000
 """Bytes of a page or a figure: there are bounds to the points and cells that one has."""
 
 
-def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> list[str]:
-    """Write the page of the runs in these folders, and the figures where they are wanted; returns what to say of it."""
-    from heteroselect.comparison.report.load import compare
-
-    return write_comparison(compare(folders), page, figures, command)
-
-
 def write_comparison(comparison: "Comparison", page: Path, figures: Path | None, command: str) -> list[str]:
-    """The same of runs that are read already. All is drawn and checked before anything is written, so that an error
-    leaves nothing half done."""
+    """Write the page of these runs, and the figures where they are wanted; returns what there is to say of it. All is
+    drawn and checked before anything is written, so that an error leaves nothing half done."""
     from heteroselect.comparison.report import pictures  # the drawing library takes a second to import
     from heteroselect.comparison.report.page import render
 
