@@ -60,8 +60,7 @@ def read_former(path: Path, option: str) -> Any:
         return None
     except (TooLargeError, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise HeteroSelectError(
-            f"{option}: {path} cannot be read ({why}), and would be lost; name a new folder."
-        ) from error
+        lost = f"{path} cannot be read ({why}), and what it holds would be lost"
+        raise HeteroSelectError(f"{option}: {lost}; name a new folder.") from error
     except ValueError:
         return None
