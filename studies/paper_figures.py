@@ -146,7 +146,8 @@ def _bar(label: str, runs: Sequence[Run]) -> Bar:
     summaries = [run.summary for run in runs]
     star = "*" if any(summary.get("reconstruction") for summary in summaries) else ""
     megabytes, seconds = (
-        curves.to_target(summaries, [run.lines for run in runs], axis) for axis in ("megabytes", "seconds")
+        Arrivals(tuple(summary.get(f"{axis}_to_target") for summary in summaries), (None,) * len(runs))
+        for axis in ("megabytes", "seconds")
     )
     return Bar(label + star, _look(label).colour, (megabytes, seconds))
 

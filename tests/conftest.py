@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from heteroselect.comparison.report import MARK
+
 pytest_plugins = ["run_folders"]
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -21,6 +23,4 @@ def shared() -> Path:
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pictures of a comparison are files that say who made them, and nothing else: to draw them takes seconds.
     tests/comparison/report and tests/cli/test_cli.py look at real ones."""
-    monkeypatch.setattr(
-        "heteroselect.comparison.report.pictures.saved", lambda figure, ending, dpi, about: str(about).encode()
-    )
+    monkeypatch.setattr("heteroselect.comparison.report.pictures.saved", lambda figure, ending, dpi: MARK.encode())

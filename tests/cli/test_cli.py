@@ -171,8 +171,8 @@ def test_tables_that_are_too_large_to_be_read_are_not_overwritten(call, here, mo
     code, out, err = call(*words, "--out", "out")
     assert (code, out) == (2, "")
     assert err == (
-        f"heteroselect: --out: out/{name}.json is too large to see what would be lost if it were written again (it has "
-        "6,000 bytes, and 5,000 are read at most); allowed is a new folder.\n"
+        f"heteroselect: --out: out/{name}.json cannot be read (it has 6,000 bytes, and 5,000 are read at most), and "
+        "what it holds would be lost; name a new folder.\n"
     )
     assert {path: path.read_bytes() for path in (here / "out").iterdir()} == before
 

@@ -92,8 +92,7 @@ def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypa
     for text in (
         "error_feedback none only",
         "no result with seed 2",
-        '<table class="heat">',
-        "background:#",
+        'alt="Final accuracy, %. compress ',
         "too few to tell",
         "The clock (everything)",
         "fedavg leaves out epochs of plain SGD",
@@ -198,8 +197,6 @@ def test_a_seed_that_never_arrives_counts_and_there_is_no_mean_over_the_others()
     told = [tables.in_line(found, "seconds_to_target", place) for place in PLACES]
     assert told == ["20.00 (from 10.00), 2 of 3 arrived", "> 30.00, 1 of 3 arrived", "2.00 (1.00 – 6.00)", "failed"]
     np.testing.assert_array_equal(found.middles("seconds_to_target"), [[20, np.inf], [2, np.inf]])
-    cells = heatmap.cells(found, "seconds_to_target")
-    assert [cells[place].colour is None for place in PLACES] == [False, True, False, True]
     assert found.effects("seconds_to_target") is None
     text = f"{tables.markdown(found, 'heteroselect compare')}{heatmap.render(found, '')}"
     assert "15.00" not in text

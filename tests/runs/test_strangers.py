@@ -249,8 +249,6 @@ def test_a_page_of_many_rounds_is_thinned() -> None:
     assert (thin.x[0], thin.x[-1]) == (1, 3_000)
     assert thin.mean[list(thin.x).index(777)] == 0.9, "a spike is kept"
     assert curves.thinned(thin) is thin
-    long = curves.band([curves.accuracy(lines * 2)])
-    assert len(long.x) == curves.LONGEST
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from heteroselect.comparison.report.write import write
+from heteroselect.comparison.report.write import write_comparison
 from heteroselect.extras import require
 
 PAGE = "The page to write; an existing file is replaced only if it is a report."
@@ -22,5 +22,8 @@ def report(
 ) -> None:
     """Write one page of runs: curves, costs, selection, settings."""
     require("report", "report")
-    for sentence in write(folders, page, figures, shlex.join(["heteroselect", *sys.argv[1:]])):
+    from heteroselect.comparison.report.load import compare  # it takes NumPy, for which help does not wait
+
+    command = shlex.join(["heteroselect", *sys.argv[1:]])
+    for sentence in write_comparison(compare(folders), page, figures, command):
         typer.echo(sentence, err=True)

@@ -37,7 +37,7 @@ def show(
             curve = [one["accuracy"] for one in lines if one["accuracy"] is not None]
             line(f"{Measure.of(summary).name} {tables.sparkline(curve)}")
     if figure is not None:
-        from heteroselect.comparison.report.figure import draw_run  # Matplotlib takes a second to import
+        from heteroselect.comparison.report.pictures import draw_run  # Matplotlib takes a second to import
 
         draw_run(summary, lines, paper, figure)
         note(f"picture: {figure}")

@@ -40,7 +40,8 @@ def page(browser, make_run, tmp_path):
     each = {"memory_norm": 2.0, "events": [{"client": 1, "kind": "late"}]}
     for seed in (1, 2):
         make_run(f"a{seed}", seed=seed, each=each)
-        make_run(f"b{seed}", method=HOSTILE, seed=seed, accuracies=(0.1, 0.2, 0.3, 0.4), each=each)
+        frugal = each | {"bytes_up": 100_000}
+        make_run(f"b{seed}", method=HOSTILE, seed=seed, accuracies=(0.1, 0.2, 0.3, 0.4), each=frugal)
     path = tmp_path / "report.html"
     write([tmp_path / "runs"], path, None, "heteroselect report runs")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -56,6 +57,12 @@ def lines_by_panel(browser):
     script = """return [...document.querySelectorAll('#plot-accuracy .panel')].map(panel =>
         [...panel.querySelectorAll('.area .line')].filter(line => line.getClientRects().length).length)"""
     return browser.execute_script(script)
+
+
+def ticks(browser, place=0):
+    """What is written below the panel at this place."""
+    script = "return [...document.querySelectorAll('.xticks')[arguments[0]].children].map(one => one.textContent)"
+    return browser.execute_script(script, place)
 
 
 def count(browser, selector):
@@ -94,17 +101,17 @@ def test_the_charts_are_there_and_can_be_read(page):
     move(page, "#plot-accuracy .area", 0.75, 0.5)
     readout = page.find_element("css selector", "#plot-accuracy .readout").text.split("\n")
     assert readout == ["rounds 3", "ours", "90.00%", HOSTILE, "30.00%"]
+    assert ticks(page, 2) == ["0.1", "0.2", "0.5", "1", "2", "5"], "a logarithm, since one sends a tenth of the other"
     assert page.get_log("browser") == []
 
 
 def test_a_part_can_be_enlarged_and_the_whole_is_what_it_was(page):
     labels = "return [...document.querySelectorAll('#plot-accuracy .panel')].map(panel => panel.innerText)"
-    ticks = "return [...document.querySelectorAll('#plot-accuracy .xticks')[0].children].map(one => one.textContent)"
     before = page.execute_script(labels)
-    assert page.execute_script(ticks) == ["0", "1", "2", "3", "4"]
+    assert ticks(page) == ["0", "1", "2", "3", "4"]
     move(page, "#plot-accuracy .area", 0.5, 0.2, press=True)
     move(page, "#plot-accuracy .area", 0.95, 0.6, press=False)
-    assert page.execute_script(ticks) == ["2.0", "2.5", "3.0", "3.5"]
+    assert ticks(page) == ["2.0", "2.5", "3.0", "3.5"]
     after = page.execute_script(labels)
     assert all(one != other for one, other in zip(before, after, strict=True)), "the heights of all four panels"
     page.find_element("css selector", "#plot-accuracy .whole").click()

@@ -1,75 +1,36 @@
-"""The parts of a page's charts, by hand: scales and lines. What they look like in a browser is tested there."""
+"""What charts are made of, by hand: the numbers of a page's curves, and colours."""
 
 import math
-import re
 
-import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
-from heteroselect.comparison.report import curves
-from heteroselect.comparison.report.lines import UNITS, Panel, Scale, Series, path
+from heteroselect.comparison.report.chart import drawn
+from heteroselect.comparison.report.load import compare
 from heteroselect.comparison.report.style import COLOURS, ON_DARK
 
-ends = st.floats(-1e3, 1e3)
+
+def test_scales_have_room_for_all_seeds_and_the_target(make_run, tmp_path):
+    """The metric from 0.1 to 0.9, which is the target, with 3 % of that on both sides; costs begin at 0."""
+    make_run("a1", accuracies=(0.1, 0.3))
+    make_run("a2", seed=2, accuracies=(0.2, 0.5))
+    found = drawn(compare([tmp_path]))
+    assert (found["y"]["low"], found["y"]["high"]) == pytest.approx((0.076, 0.924))
+    rounds, seconds, *_ = found["panels"]
+    assert [(one["low"], one["high"], one["log"]) for one in (rounds, seconds)] == [(0, 2, False), (0, 21, False)]
+    (line,) = rounds["lines"]
+    assert (line["x"], line["y"], line["low"], line["high"]) == ([1, 2], [0.15, 0.4], [0.1, 0.3], [0.2, 0.5])
 
 
-def test_the_ticks_of_a_scale():
-    assert Scale(0, 100).ticks == [(0, "0"), (0.2, "20"), (0.4, "40"), (0.6, "60"), (0.8, "80"), (1, "100")]
-    assert [label for _, label in Scale(0.842, 0.925, percent=True).ticks] == ["86%", "88%", "90%", "92%"]
-    assert [label for _, label in Scale(0.9, 0.905, percent=True).ticks] == [f"90.{digit}%" for digit in range(6)]
-    assert [label for _, label in Scale(0, 2_500).ticks] == ["0", "500", "1,000", "1,500", "2,000", "2,500"]
-    assert [label for _, label in Scale(0.05, 30, log=True).ticks] == ["0.1", "1", "10"]
-    assert Scale(1, 100, log=True).places(np.array([1.0, 10.0, 100.0])).tolist() == [0, UNITS // 2, UNITS]
+def test_amounts_of_another_order_have_a_logarithmic_axis(make_run, tmp_path):
+    make_run("a")
+    make_run("b", method="frugal", each={"bytes_up": 100_000})
+    scales = [(one["low"], one["high"], one["log"]) for one in drawn(compare([tmp_path]))["panels"]]
+    assert scales == [(0, 4, False), (0, 41, False), (0.1, 8, True), (0, 4, False)]
 
 
-@given(ends, st.floats(1e-4, 1e6))
-def test_every_scale_has_a_few_ticks_in_order_and_within(low, span):
-    ticks = Scale(low, low + span).ticks
-    shares = [share for share, _ in ticks]
-    assert 2 <= len(ticks) <= 7
-    assert shares == sorted(shares)
-    assert all(-1e-6 <= share <= 1 + 1e-6 for share in shares)
-
-
-def test_a_scale_has_room_for_all_values():
-    assert Scale.over([3.0, 5.0], zero=True) == Scale(0.0, 5.0)
-    assert Scale.over([1.0, 3.0], margin=0.5) == Scale(0.0, 4.0)
-    one = Scale.over([7.0, 7.0])
-    assert one.low < 7 < one.high
-    assert Scale.over([], zero=True) == Scale(0.0, 1.0)
-
-
-def test_a_line_is_where_its_values_are():
-    series = Series(0, "a <b>", "c0 solid", np.array([0.0, 5.0, 10.0]), np.array([0.0, 1.0, 0.5]))
-    panel = Panel("round", "share", Scale(0, 10), Scale(0, 1), (series,), (0.25, "target"))
-    html = panel.html()
-    assert f'd="M0 {UNITS}l5000-10000 5000 5000"' in html
-    assert '<path class="rule" d="M0 7500h10000"/>' in html
-
-
-def test_one_point_is_a_dot():
-    series = Series(0, "a", "c0 solid", np.array([1.0]), np.array([0.5]))
-    assert (
-        '<path class="dots c0 solid" data-m="0" d="M10000 5000h0"/>'
-        in Panel("round", "y", Scale(0, 1), Scale(0, 1), (series,), (0.5, "target")).html()
-    )
-
-
-@given(st.lists(st.integers(0, UNITS), min_size=2, max_size=60))
-def test_the_moves_of_a_line_lead_to_its_end(heights):
-    x, y = np.arange(len(heights)) * 10, np.array(heights)
-    numbers = [int(number) for number in re.findall(r"-?\d+", path(x, y))]
-    assert (sum(numbers[0::2]), sum(numbers[1::2])) == (x[-1], y[-1])
-
-
-def test_many_clients_and_rounds_share_cells_and_the_highest_is_shown():
-    lines = [{"selected": [t % 1000], "weights": [0.5 if t == 321 else 0.1]} for t in range(900)]
-    cells = curves.by_client(lines, "weights", 1000)
-    assert cells.shape == (250, 225)
-    assert cells[321 // 4, 321 // 4] == np.float32(0.5)
-    assert np.nansum(np.isfinite(cells)) == 225
-    assert curves.by_client(lines[:5], "weights", 10).shape == (10, 5)
+def test_runs_that_never_change_have_a_scale_of_some_height(make_run):
+    y = drawn(compare([make_run("a", accuracies=(0.9, 0.9))]))["y"]
+    assert y["low"] < 0.9 < y["high"]
 
 
 def luminance(colour):

@@ -80,24 +80,11 @@ def test_the_mean_lies_in_the_band_and_nothing_is_extrapolated(seeds):
         assert np.all((band.x >= one.x[0]) & (band.x <= one.x[-1]))
 
 
-def test_to_target_counts_the_seeds_that_reached_it():
-    runs = [[{"cumulative_seconds": 40}], [{"cumulative_seconds": 50}]]
-    two = curves.to_target([{"seconds_to_target": 10}, {"seconds_to_target": 30}], runs, "seconds")
-    assert (two.median, two.note, two.ends) == (20, "", (40.0, 50.0))
-    one = curves.to_target([{"seconds_to_target": 10}, {"seconds_to_target": None}], runs, "seconds")
-    assert (one.median, one.note, one.watched) == (None, "1 of 2 arrived", 50.0)
-
-
 def test_score_parts_of_methods_that_score_and_that_do_not():
     lines = [{"round": 1, "score_parts": {"loss": 0.3}}, {"round": 2, "score_parts": None}, {"round": 3}]
     assert curves.score_part(lines, "loss").x.tolist() == [1]
     assert curves.score_part(lines, "loss").y.tolist() == [0.3]
     assert len(curves.score_part(lines, "fairness").x) == 0
-
-
-def test_the_memory_norm_where_there_is_one():
-    lines = [{"round": 1}, {"round": 2, "memory_norm": None}, {"round": 3, "memory_norm": 2.5}]
-    assert (curves.memory_norm(lines).x.tolist(), curves.memory_norm(lines).y.tolist()) == ([3], [2.5])
 
 
 def test_how_often_clients_were_selected():
@@ -115,10 +102,15 @@ def test_the_binomial_of_even_chances():
     assert int(many.argmax()) == 300
 
 
-def test_a_cell_a_client_and_round():
+def test_a_cell_a_client_and_round_and_the_highest_where_several_share_one():
     lines = [{"selected": [2, 0], "densities": [0.5, None]}, {"selected": [1], "densities": [0.25]}]
     cells = curves.by_client(lines, "densities", 3)
     assert np.array_equal(cells, np.array([[np.nan, np.nan], [np.nan, 0.25], [0.5, np.nan]]), equal_nan=True)
+    many = [{"selected": [t % 1000], "weights": [0.5 if t == 321 else 0.1]} for t in range(900)]
+    cells = curves.by_client(many, "weights", 1000)
+    assert cells.shape == (250, 225)
+    assert cells[321 // 4, 321 // 4] == np.float32(0.5)
+    assert np.nansum(np.isfinite(cells)) == 225
 
 
 def test_bytes_by_kind_are_the_mean_over_seeds():

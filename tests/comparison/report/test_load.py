@@ -17,12 +17,6 @@ def test_seeds_of_a_method_are_one_group_in_order(make_run):
     assert [row.source for row in found.paper] == ["Table I"]
 
 
-def test_a_folder_of_runs_stands_for_all_below_it(make_run, tmp_path):
-    make_run("grid/a-1", method="a")
-    make_run("grid/deep/b-1", method="b")
-    assert [group.label for group in compare([tmp_path]).groups] == ["a", "b"]
-
-
 def test_a_folder_of_a_comparison_is_read_in_the_order_in_which_its_methods_were_named(make_run, tmp_path):
     for name in ("a", "b"):
         make_run(f"grid/{name}/seed-1", method=name)
@@ -73,35 +67,20 @@ def test_runs_of_the_first_format_stand_beside_those_of_today(make_run, tmp_path
     assert [group.label for group in compare([tmp_path]).groups] == ["ours", "ours (version=2)"]
 
 
-def test_a_reconstruction_has_a_star(make_run):
-    found = compare([make_run("a", method="fedcg", summary={"reconstruction": True})])
-    assert found.groups[0].label == "fedcg*"
-    assert found.groups[0].reconstruction
-
-
-def test_an_unfinished_run_is_left_out_below_and_refused_when_named(make_run, tmp_path):
-    unfinished = make_run("a")
-    (unfinished / SUMMARY).unlink()
-    with pytest.raises(HeteroSelectError, match="has finished"):
-        compare([tmp_path])
-    make_run("b", seed=2)
-    found = compare([tmp_path])
-    assert found.groups[0].seeds == "2"
-    assert "has not finished" in found.left_out[0]
-    with pytest.raises(HeteroSelectError, match="has not finished"):
-        compare([unfinished])
-
-
 def test_half_a_run_is_no_seed_beside_whole_ones(make_run, tmp_path):
-    """Ctrl-C and the stopped trials of a tuning leave a summary."""
+    """Ctrl-C and the stopped trials of a tuning leave a summary, a killed run leaves none."""
     make_run("a", seed=1)
     half = [make_run(f"b{seed}", seed=seed, accuracies=(0.1,), summary={"status": "interrupted"}) for seed in (2, 3)]
     make_run("c", seed=4, summary={"status": "finished"})
+    killed = make_run("d", seed=5)
+    (killed / SUMMARY).unlink()
     found = compare([tmp_path])
     assert [one.seeds for one in found.groups] == ["1, 4"]
-    assert found.left_out == (f"2 runs have not finished and are left out: {half[0]}, {half[1]}.",)
-    with pytest.raises(HeteroSelectError, match=r"b2 has not finished, it was interrupted; `heteroselect show .*b2`"):
+    assert found.left_out == tuple(f"{one} has not finished and is left out." for one in (*half, killed))
+    with pytest.raises(HeteroSelectError, match=r"b2 has not finished; `heteroselect resume .*b2`"):
         compare([half[0]])
+    with pytest.raises(HeteroSelectError, match="has not finished"):
+        compare([killed])
     (tmp_path / "trials").mkdir()
     half[1].rename(tmp_path / "trials" / "b3")
     with pytest.raises(HeteroSelectError, match=r"report: no run in .* has finished"):
@@ -129,19 +108,11 @@ def test_nothing_to_show(make_run, tmp_path):
         compare([make_run("a", accuracies=())])
 
 
-def _without(field):
+def _with(without=None, **changes):
     def spoil(folder):
         first, *rest = (folder / ROUNDS).read_text().splitlines()
-        cut = {key: value for key, value in json.loads(first).items() if key != field}
+        cut = {key: value for key, value in (json.loads(first) | changes).items() if key != without}
         (folder / ROUNDS).write_text("\n".join([json.dumps(cut), *rest]))
-
-    return spoil
-
-
-def _with(**changes):
-    def spoil(folder):
-        first, *rest = (folder / ROUNDS).read_text().splitlines()
-        (folder / ROUNDS).write_text("\n".join([json.dumps(json.loads(first) | changes), *rest]))
 
     return spoil
 
@@ -149,7 +120,7 @@ def _with(**changes):
 @pytest.mark.parametrize(
     ("spoil", "named"),
     [
-        (_without("bytes_up"), "bytes_up"),
+        (_with(without="bytes_up"), "bytes_up"),
         (_with(selected=[0, 99]), "a client that is not one of 5"),
         (_with(densities=[0.5]), "differ in length"),
         (_with(accuracy="high"), "accuracy"),

@@ -63,7 +63,7 @@ def test_no_page_and_no_figure_is_written_through_a_link(tmp_path, monkeypatch):
     monkeypatch.setattr(heatmap, "draw", lambda *_: Figure())
     heatmap.write(None, out, "compare")
     tuned.write([], "final", out, "tune")
-    drawn = pictures.write(SimpleNamespace(groups=()), out, MARK)
+    drawn = pictures.write(SimpleNamespace(groups=()), out)
     assert [path.name for path in outside.iterdir()] == ["thesis.svg"]
     assert (outside / "thesis.svg").read_text() == "mine"
     written = [out / heatmap.PAGE, out / "tune.html", *(out / name for name in heatmap.FIGURES), *drawn]

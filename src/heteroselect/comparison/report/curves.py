@@ -1,12 +1,9 @@
-"""What a comparison shows, as numbers: curves, seed bands, counts. Nothing here draws or reads a file.
-
-Each function takes the lines of rounds.jsonl (or summaries) as plain mappings, so that a run in memory and a run
-folder are the same to it.
-"""
+"""What a comparison shows, as numbers: curves, seed bands, counts. Nothing here draws or reads a file: each function
+takes the lines of rounds.jsonl as plain mappings, of a run in memory or of a folder."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,17 +20,16 @@ AXES = {name: COSTS[name].axis for name in ("rounds", "seconds", "wire_megabytes
 TRAFFIC = {name: one.label for name, one in COSTS.items() if one.unit == "MB" and len(one.fields) == 1 and not one.note}
 PARTS = ("loss", "diversity", "fairness", "staleness")
 SECONDS = {
-    "compute": "computing",
-    "up": "sending",
-    "down": "fetching",
-    "waiting": "waiting for the last",
-    "scoring": "scoring",
-    "calibration": "calibration",
-    "waited": "nobody there",
+    **{"compute": "computing", "up": "sending", "down": "fetching", "waiting": "waiting for the last"},
+    **{"scoring": "scoring", "calibration": "calibration", "waited": "nobody there"},
 }
 FEW_BITS = "— not float32"
 FACTOR = 10
 """Runs that differ by more than this factor in what they send are drawn on a logarithmic axis."""
+POINTS, CELLS = 240, 250
+"""Points of a curve and cells of a map, down and across: a page stays small, however long a run."""
+
+Map = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -52,13 +48,6 @@ class Band:
     high: Floats
 
 
-LONGEST = 5000
-"""Points of a curve in a figure: no screen and no paper shows more."""
-
-POINTS, CELLS = 240, 250
-"""Points of a curve and cells of a map on a page, down and across: a page stays small, however long a run."""
-
-
 def accuracy(lines: Lines, axis: str = "rounds") -> Curve:
     """Accuracy where it was evaluated, against what had been spent by then."""
     return values(lines, lambda line: line["accuracy"], axis)
@@ -72,11 +61,9 @@ def values(lines: Lines, pick: Callable[[Mapping[str, Any]], float | None], axis
 
 
 def band(curves: Sequence[Curve], points: int = 200) -> Band:
-    """The curves of a method's seeds as one, over the stretch that all of them cover.
-
-    Seeds seldom share their seconds and bytes, so each curve is read off a common grid by straight lines between its
-    points. Nothing is extrapolated: a mean over fewer seeds than the rest would jump where one ends.
-    """
+    """The curves of a method's seeds as one, over the stretch that all of them cover: a mean over fewer seeds than the
+    rest would jump where one ends. Seeds seldom share their seconds and bytes, so each curve is read off a common grid
+    by straight lines between its points."""
     if not curves or any(len(curve.x) == 0 for curve in curves):
         return Band(*[np.empty(0)] * 4)
     first = curves[0].x
@@ -88,32 +75,13 @@ def band(curves: Sequence[Curve], points: int = 200) -> Band:
         grid = shared[(shared >= start) & (shared <= end)]
         if len(grid) > points:
             grid = np.linspace(start, end, points)
-    if len(grid) > LONGEST:
-        grid = np.linspace(grid[0], grid[-1], LONGEST)
     read = np.array([np.interp(grid, curve.x, curve.y) for curve in curves])
     return Band(grid, read.mean(axis=0), read.min(axis=0), read.max(axis=0))
-
-
-def to_target(summaries: Sequence[Mapping[str, Any]], runs: Sequence[Lines], axis: str) -> Arrivals:
-    """Rounds, seconds or MB to target of a method's seeds, and what their runs took in all."""
-    kind = int if axis == "rounds" else float
-    ends = tuple(kind(spent(lines, axis)[-1]) if lines else None for lines in runs)
-    return Arrivals(tuple(summary.get(f"{axis}_to_target") for summary in summaries), ends)
 
 
 def score_part(lines: Lines, part: str) -> Curve:
     """The mean of one part of the score over all clients; empty for a method that does not score by it."""
     return values(lines, lambda line: (line.get("score_parts") or {}).get(part))
-
-
-def available(lines: Lines) -> Curve:
-    """How many clients were available when a round began, over simulated time; empty where it was not noted."""
-    return values(lines, lambda line: (line.get("world") or {}).get("available"), "seconds")
-
-
-def memory_norm(lines: Lines) -> Curve:
-    """The norm of the error memories; empty where it was not recorded."""
-    return values(lines, lambda line: line.get("memory_norm"))
 
 
 def times_selected(lines: Lines, clients: int) -> npt.NDArray[np.int64]:
@@ -136,12 +104,10 @@ def uniform_histogram(rounds: int, clients: int, selected: float) -> Floats:
     >>> uniform_histogram(2, 4, 2).round(12).tolist()
     [0.25, 0.5, 0.25]
     """
-    p = selected / clients
-    if p >= 1:
-        return np.array([0.0] * rounds + [1.0])
-    # in logarithms, because a thousand rounds have more draws than a float can count
-    ways = [math.lgamma(rounds + 1) - math.lgamma(n + 1) - math.lgamma(rounds - n + 1) for n in range(rounds + 1)]
-    return np.exp([way + n * math.log(p) + (rounds - n) * math.log1p(-p) for n, way in enumerate(ways)])
+    from scipy.stats import binom  # it takes a second to import
+
+    share: Floats = binom.pmf(np.arange(rounds + 1), rounds, selected / clients)
+    return share
 
 
 def thinned(band: Band, most: int = POINTS) -> Band:
@@ -157,29 +123,24 @@ def thinned(band: Band, most: int = POINTS) -> Band:
     return Band(*(values[sorted(kept)] for values in (band.x, band.mean, band.low, band.high)))
 
 
-def per_cell(size: int) -> int:
-    """How many of so many clients, or rounds, share a cell of a map.
-
-    >>> per_cell(100), per_cell(251)
-    (1, 2)
-    """
-    return max(1, math.ceil(size / CELLS))
+def by_client(lines: Lines, field: str, clients: int) -> Map:
+    """A figure of each selected client and round; NaN for who was not selected."""
+    return _map(clients, len(lines), ((line["selected"], line[field]) for line in lines))
 
 
-def empty_map(clients: int, rounds: int) -> npt.NDArray[np.float32]:
-    """A map with nothing in it, clients down and rounds across."""
-    return np.full((-(-clients // per_cell(clients)), -(-rounds // per_cell(rounds))), np.nan, dtype=np.float32)
+def who_was_there_map(lines: Lines, clients: int) -> Map:
+    """1 where a client was available in a round; NaN elsewhere."""
+    there = (who_was_there(line["world"], clients) if line.get("world") else () for line in lines)
+    return _map(clients, len(lines), ((who, np.ones(len(who))) for who in there))
 
 
-def by_client(lines: Lines, field: str, clients: int) -> npt.NDArray[np.float32]:
-    """A figure of each selected client and round, clients down and rounds across, and the highest where several share a
-    cell; NaN for who was not selected."""
-    cells, down, across = empty_map(clients, len(lines)), per_cell(clients), per_cell(len(lines))
-    for column, line in enumerate(lines):
-        for client, value in zip(line["selected"], line[field], strict=True):
-            if value is not None:
-                place = client // down, column // across
-                cells[place] = np.fmax(cells[place], value)
+def _map(clients: int, rounds: int, found: Iterable[tuple[Any, Any]]) -> Map:
+    """Clients down and rounds across, of which each has the numbers and the values of some clients; the highest value
+    where several share a cell."""
+    down, across = (math.ceil(size / CELLS) for size in (clients, rounds))
+    cells = np.full((math.ceil(clients / down), math.ceil(rounds / across)), np.nan, dtype=np.float32)
+    for number, (who, values) in enumerate(found):
+        np.fmax.at(cells[:, number // across], np.array(who, int) // down, np.array(values, np.float32))
     return cells
 
 
@@ -230,24 +191,9 @@ def quantiles(runs: Sequence[Lines], field: str) -> Floats:
     return found
 
 
-def who_was_there_map(lines: Lines, clients: int) -> npt.NDArray[np.float32]:
-    """1 where a client was available in a round, clients down and rounds across; NaN elsewhere."""
-    cells, down, across = empty_map(clients, len(lines)), per_cell(clients), per_cell(len(lines))
-    for column, line in enumerate(lines):
-        if line.get("world"):
-            cells[np.array(who_was_there(line["world"], clients), int) // down, column // across] = 1.0
-    return cells
-
-
 def notes(runs: Sequence[Lines]) -> list[Mapping[str, Any]]:
     """What the rounds of all seeds have noted."""
     return [line["world"] for lines in runs for line in lines if line.get("world")]
-
-
-def wide(runs: Sequence[Lines], axis: str) -> bool:
-    """Whether runs differ so much in what they cost in all that only a logarithmic axis shows each of them."""
-    totals = [float(spent(lines, axis)[-1]) for lines in runs if lines]
-    return axis.endswith("megabytes") and bool(totals) and min(totals) > 0 and max(totals) > FACTOR * min(totals)
 
 
 def bar_of(found: Arrivals) -> tuple[float, float, float, str]:

@@ -2,7 +2,6 @@
 it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,14 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize, to_hex
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from heteroselect.comparison.cross import OUTCOMES, Crossing
 from heteroselect.comparison.cross_table import (
     brought,
     effect_rows,
+    in_line,
     interaction,
     left_out,
     missing_of_papers,
@@ -25,8 +25,8 @@ from heteroselect.comparison.cross_table import (
     told,
 )
 from heteroselect.comparison.over_seeds import FINAL
-from heteroselect.comparison.report.figure import STYLE, save
-from heteroselect.comparison.report.html import page, row, section, table
+from heteroselect.comparison.report.figure import STYLE, save, saved
+from heteroselect.comparison.report.html import listed, page, picture, row, section, table
 from heteroselect.comparison.report.style import INK, QUIET
 from heteroselect.files import write_whole
 from heteroselect.runs.folder import as_user_error
@@ -49,38 +49,18 @@ def draw(crossing: Crossing, names: Sequence[str]) -> Figure:
     return figure
 
 
-@dataclass(frozen=True)
-class Cell:
-    """What stands in a cell, its second line, and its colours; a pair without a result has none of its own."""
-
-    text: str
-    below: str
-    colour: str | None
-    ink: str
-
-
-def cells(crossing: Crossing, name: str) -> dict[tuple[int, int], Cell]:
-    """Those of a heat map, by row and column."""
-    middles = crossing.middles(name)
-    colours, scale = _colours(OUTCOMES[name].cost, middles)
-    found = {}
-    for a, b in np.ndindex(middles.shape):
-        colour, ink = None, QUIET
-        if np.isfinite(middles[a, b]):
-            red, green, blue, _ = colours(scale(middles[a, b]))
-            ink = INK if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
-            colour = to_hex((red, green, blue))
-        found[a, b] = Cell(*told(crossing, name, (a, b)), colour, ink)
-    return found
-
-
 def _heat(panel: Axes, crossing: Crossing, name: str) -> None:
+    """Draw the outcome of each pair; one without a result has no colour."""
     outcome, middles = OUTCOMES[name], crossing.middles(name)
     colours, scale = _colours(outcome.cost, middles)
     panel.imshow(np.where(np.isfinite(middles), middles, np.nan), cmap=colours, norm=scale, aspect="auto")
-    for (a, b), one in cells(crossing, name).items():
-        panel.text(b, a, one.text, ha="center", va="bottom" if one.below else "center", color=one.ink, fontsize=8)
-        panel.text(b, a, one.below, ha="center", va="top", color=one.ink, fontsize=6)
+    for (a, b), middle in np.ndenumerate(middles):
+        red, green, blue, _ = colours(scale(middle))
+        ink = "white" if 0.3 * red + 0.59 * green + 0.11 * blue <= 0.5 else INK
+        style: dict[str, Any] = {"ha": "center", "color": ink if np.isfinite(middle) else QUIET}
+        first, below = told(crossing, name, (a, b))
+        panel.text(b, a, first, va="bottom" if below else "center", fontsize=8, **style)
+        panel.text(b, a, below, va="top", fontsize=6, **style)
     rows, columns = crossing.levels
     panel.set_xticks(range(len(columns)), columns, fontsize=7)
     panel.set_yticks(range(len(rows)), rows, fontsize=7)
@@ -99,23 +79,7 @@ def _colours(cost: bool, middles: Any) -> tuple[Any, Any]:
     if low == high:  # one shade
         low, high = (low / 2, high * 2) if by_factor else (low - 1, high + 1)
     scale = LogNorm(low, high) if by_factor else Normalize(low, high)
-    colours = colormaps["viridis_r" if cost else "viridis"]
-    return colours, scale
-
-
-def heat_table(crossing: Crossing, name: str) -> str:
-    """A heat map as a table of a page, which is read as it is seen."""
-    found, (down, across) = cells(crossing, name), crossing.levels
-    rows = []
-    for a, level in enumerate(down):
-        shown = [f"<td>{escape(level)}</td>"]
-        for b in range(len(across)):
-            one = found[a, b]
-            style = f' style="background:{one.colour};color:{one.ink}"' if one.colour else ""
-            below = f"<small>{escape(one.below)}</small>" if one.below else ""
-            shown.append(f"<td{style}>{escape(one.text)}{below}</td>")
-        rows.append(f"<tr>{''.join(shown)}</tr>")
-    return table([f"{crossing.keys[0]} ↓, {crossing.keys[1]} →", *across], rows, kind="heat")
+    return colormaps["viridis_r" if cost else "viridis"], scale
 
 
 def render(crossing: Crossing, command: str) -> str:
@@ -130,16 +94,17 @@ def render(crossing: Crossing, command: str) -> str:
     for name, outcome in OUTCOMES.items():
         effects = crossing.effects(name)
         heading = f"{outcome.title}, {outcome.unit}"
-        parts = [heat_table(crossing, name)]
+        said = "; ".join(f"{crossing.pair(place)}: {in_line(crossing, name, place)}" for place in crossing.cells)
+        with rc_context(STYLE | {"svg.fonttype": "none"}):
+            parts = [picture(saved(draw(crossing, [name]), ".svg"), f"{heading}. {said}")]
         if effects is None:
             parts.append('<p class="caption">Not every run has this figure, so that no effects are given.</p>')
         else:
-            body = [row([escape(cell) for cell in line]) for line in effect_rows(crossing, name, effects)]
-            parts.append(table(["setting", "value", "effect"], body))
+            parts.append(table(["setting", "value", "effect"], map(row, effect_rows(crossing, name, effects))))
             parts.append(f"<p>{escape(interaction(outcome, effects))}</p>")
             if effects.interaction is not None:
-                pairs = [row([escape(cell) for cell in line]) for line in pair_rows(crossing, name, effects)]
-                parts.append(table([f"interaction: {keys[0]} ↓, {keys[1]} →", *crossing.levels[1]], pairs))
+                heads = [f"interaction: {keys[0]} ↓, {keys[1]} →", *crossing.levels[1]]
+                parts.append(table(heads, map(row, pair_rows(crossing, name, effects))))
         caption = f"The {'median' if outcome.end else 'mean'} over seeds; light is good."
         caption += f" An accuracy is {FINAL}." if name == "final_accuracy" else ""
         sections.append(section(heading, caption, *parts))
@@ -149,9 +114,7 @@ def render(crossing: Crossing, command: str) -> str:
 
 
 def _listed(heading: str, lines: Sequence[str]) -> list[str]:
-    """A section with a line for each, where there is one."""
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return [section(heading, "", f"<ul>{items}</ul>")] if lines else []
+    return [section(heading, "", listed(lines))] if lines else []
 
 
 def write(crossing: Crossing, out: Path, command: str) -> None:

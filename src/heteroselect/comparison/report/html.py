@@ -1,7 +1,7 @@
 """What pages are made of: their look, sections and tables; and a whole page of these."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -67,9 +67,10 @@ def _colours() -> str:
     return f"{tones(COLOURS)}@media(prefers-color-scheme:dark){{{tones(ON_DARK)}}}{kinds}\n"
 
 
-def picture(svg: bytes, text: str) -> str:
-    """A picture in the page itself; `text` says what it shows to whoever cannot see it."""
-    return f'<img src="data:image/svg+xml;base64,{b64encode(svg).decode()}" alt="{escape(text)}">'
+def picture(image: bytes, text: str) -> str:
+    """A picture, SVG or PNG, in the page itself; `text` says what it shows to whoever cannot see it."""
+    kind = "png" if image.startswith(b"\x89PNG") else "svg+xml"
+    return f'<img src="data:image/{kind};base64,{b64encode(image).decode()}" alt="{escape(text)}">'
 
 
 def section(heading: str, caption: str, *parts: str) -> str:
@@ -77,14 +78,24 @@ def section(heading: str, caption: str, *parts: str) -> str:
     return f"<section><h2>{escape(heading)}</h2>{below}{''.join(parts)}</section>"
 
 
-def table(head: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
+class Html(str):
+    """A cell that is markup already."""
+
+
+def table(head: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
     cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    attribute = f' class="{kind}"' if kind else ""
-    body = f"<table{attribute}><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    body = f"<table{_class(kind)}><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return f'<div class="wide" tabindex="0">{body}</div>'
 
 
-def row(cells: Sequence[str], kind: str = "") -> str:
-    """Of cells that are HTML already."""
-    attribute = f' class="{kind}"' if kind else ""
-    return f"<tr{attribute}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+def row(cells: Iterable[str], kind: str = "") -> str:
+    inside = "".join(f"<td>{cell if isinstance(cell, Html) else escape(cell)}</td>" for cell in cells)
+    return f"<tr{_class(kind)}>{inside}</tr>"
+
+
+def _class(kind: str) -> str:
+    return f' class="{kind}"' if kind else ""
+
+
+def listed(lines: Iterable[str]) -> str:
+    return f'<ul class="notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>'

@@ -1,21 +1,21 @@
 """From folders to what a report compares: runs, and the runs of one method as a group over its seeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from heteroselect.comparison import table as tables
+from heteroselect.comparison.figures import Lines, spent
+from heteroselect.comparison.report import curves
 from heteroselect.comparison.report.beside import beside, with_clock
-from heteroselect.core.measure import ACCURACY, Measure
+from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import read_json
 from heteroselect.runs.fingerprint import OWN, Fingerprint, completed, deciding, refuse_edited
 from heteroselect.runs.folder import CONFIG, ROUNDS, SUMMARY, interrupted, read_rounds, read_summary
-from heteroselect.runs.guard import CheckedLine, CheckedSettings, CheckedSummary
+from heteroselect.runs.guard import CheckedLine, CheckedSettings, CheckedSummary, reason
 from heteroselect.settings import PaperRow
 from heteroselect.settings.config import read_config
 
@@ -39,6 +39,22 @@ class Run:
         """The clock of its seconds."""
         return str(self.config.get("world", {}).get("charge", "paper"))
 
+    @cached_property
+    def experiment(self) -> dict[str, Any]:
+        """Every setting that makes it another experiment, by dotted name, and what of its fingerprint is no setting."""
+        settings = {key: value for key, value in completed(deciding(self.config)).items() if key != "seed"}
+        if self.fingerprint is None:
+            return settings
+        return settings | {
+            **{f"{name} (digest)": digest[:8] for name, digest in self.fingerprint.parts.items()},
+            **{f"{name} (version)": number for name, number in self.fingerprint.versions.items()},
+            **{f"rounds (from round {one['after'] + 1})": one["to"] for one in self.fingerprint.extended},
+        }
+
+    def alike(self, other: "Run") -> bool:
+        """Whether both are of one experiment, each with its own seed."""
+        return self.summary["method"] == other.summary["method"] and self.experiment == other.experiment
+
 
 @dataclass(frozen=True)
 class Group:
@@ -52,11 +68,7 @@ class Group:
         return self.name + ("*" if self.reconstruction else "")
 
     @property
-    def summaries(self) -> list[Mapping[str, Any]]:
-        return [run.summary for run in self.runs]
-
-    @property
-    def lines(self) -> list[Sequence[Mapping[str, Any]]]:
+    def lines(self) -> list[Lines]:
         return [run.rounds for run in self.runs]
 
     @property
@@ -82,22 +94,56 @@ class Group:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that a page shows."""
+    """All that a page shows: groups of one data set, target and metric."""
 
-    dataset: str
-    target: float
     groups: tuple[Group, ...]
     paper: tuple[PaperRow, ...]
     left_out: tuple[str, ...]
     """sentences on folders that were found but not taken"""
-    evaluated_on: str = "test"
-    clocks: tuple[str, ...] = ("paper",)
-    measure: Measure = ACCURACY
     ranked: bool = True
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """That of the first run, in what all have in common."""
+        return self.groups[0].runs[0].summary
+
+    @property
+    def dataset(self) -> str:
+        return str(self.summary["dataset"])
+
+    @property
+    def target(self) -> float:
+        return float(self.summary["target"])
+
+    @property
+    def measure(self) -> Measure:
+        return Measure.of(self.summary)
+
+    @property
+    def axis(self) -> str:
+        """The title of the axis of the metric."""
+        return f"{self.summary.get('evaluated_on', 'test')} {self.measure.axis}"
 
     @cached_property
     def table(self) -> tables.Table:
         return tables.make(self.groups, ranked=self.ranked)[0]
+
+    def bands(
+        self, pick: Callable[[Lines], curves.Curve], axis: str = "rounds"
+    ) -> list[tuple[int, Group, curves.Band]]:
+        """The curve of each method that has one, and for which the `axis` means something, with the method's place."""
+        found = []
+        for place, group in enumerate(self.groups):
+            band = curves.thinned(curves.band([pick(lines) for lines in group.lines]))
+            if len(band.x) and group.counts(axis):
+                found.append((place, group, band))
+        return found
+
+    def wide(self, axis: str) -> bool:
+        """Whether runs differ so much in what they send that only a logarithmic axis shows each of them."""
+        runs = [lines for group in self.groups if group.counts(axis) for lines in group.lines]
+        totals = [float(spent(lines, axis)[-1]) for lines in runs]
+        return axis.endswith("megabytes") and 0 < min(totals, default=0) < max(totals) / curves.FACTOR
 
 
 def compare(folders: Sequence[Path]) -> Comparison:
@@ -112,19 +158,8 @@ def comparison(groups: Sequence[Group], left_out: Sequence[str] = (), *, ranked:
     runs = [run for group in groups for run in group.runs]
     _refuse_unlike(runs)
     paper, wrong = _paper(runs)
-    clocks = tuple(sorted({run.charge for run in runs}))
-    first = runs[0].summary
-    return Comparison(
-        dataset=first["dataset"],
-        target=first["target"],
-        groups=tuple(groups),
-        paper=tuple(with_clock(paper, clocks)),
-        left_out=(*left_out, *wrong),
-        evaluated_on=str(first.get("evaluated_on", "test")),
-        clocks=clocks,
-        measure=Measure.of(first),
-        ranked=ranked,
-    )
+    paper = with_clock(paper, {run.charge for run in runs})
+    return Comparison(tuple(groups), tuple(paper), (*left_out, *wrong), ranked)
 
 
 def _refuse_unlike(runs: Sequence[Run]) -> None:
@@ -171,42 +206,34 @@ def find(folders: Sequence[Path]) -> tuple[list[Path], list[str]]:
     for folder in folders:
         if not folder.is_dir():
             raise HeteroSelectError(f"report: there is no folder {folder}.")
-        named = [folder] if _is_run(folder) else []
-        runs = named or _in_order(folder, sorted(path.parent for path in folder.rglob(ROUNDS) if _is_run(path.parent)))
+        named = _is_run(folder)
+        runs = [folder] if named else _in_order(folder, [path.parent for path in sorted(folder.rglob(ROUNDS))])
         if not runs:
             raise HeteroSelectError(f"report: {folder} neither is a run folder nor holds any ({CONFIG} and {ROUNDS}).")
         for path in runs:
             if (path / SUMMARY).is_file() and not interrupted(path):
                 taken.setdefault(path.resolve(), path)
-            elif not named:
-                unfinished.setdefault(path.resolve(), str(path))
-            elif (path / SUMMARY).is_file():
-                shown = f"`heteroselect show {path}` shows how far it came"
-                raise HeteroSelectError(f"report: the run in {path} has not finished, it was interrupted; {shown}.")
+            elif named:
+                how = f"`heteroselect resume {path}` goes on with it"
+                raise HeteroSelectError(f"report: the run in {path} has not finished; {how}.")
             else:
-                raise HeteroSelectError(f"report: the run in {path} has not finished; it has no {SUMMARY} yet.")
+                unfinished[path.resolve()] = f"{path} has not finished and is left out."
     if not taken:
         raise HeteroSelectError(f"report: no run in {folders[0]} has finished.")
-    return list(taken.values()), _left_out(list(unfinished.values()))
+    first, more = list(unfinished.values())[:3], len(unfinished) - 3  # a tuning stops most of its trials early
+    return list(taken.values()), first + [f"{more} more have not finished and are left out."] * (more > 0)
 
 
-def _in_order(folder: Path, runs: Sequence[Path]) -> list[Path]:
-    """The runs in the order in which a comparison in this folder named its methods, the first of which is the base of
-    its differences."""
+def _in_order(folder: Path, runs: list[Path]) -> list[Path]:
+    """Those that are runs, in the order in which a comparison in this folder named its methods, the first of which is
+    the base of its differences."""
+    runs = [path for path in runs if _is_run(path)]
     try:
         named = [str(run["row"]) for run in read_json(folder / "compare.json")["runs"]]
     except (OSError, ValueError, KeyError, TypeError):
-        return list(runs)
+        return runs
     order = {name: place for place, name in enumerate(dict.fromkeys(named))}
     return sorted(runs, key=lambda path: order.get(path.parent.name, len(order)))
-
-
-def _left_out(unfinished: Sequence[str]) -> list[str]:
-    """One sentence, however many there are: a tuning stops most of its trials early."""
-    if len(unfinished) < 2:
-        return [f"{path} has not finished and is left out." for path in unfinished]
-    some = ", ".join(unfinished[:3]) + (", …" if len(unfinished) > 3 else "")
-    return [f"{len(unfinished)} runs have not finished and are left out: {some}."]
 
 
 def _is_run(folder: Path) -> bool:
@@ -230,31 +257,15 @@ def read(path: Path) -> Run:
             CheckedLine.model_validate(line)
             if not all(0 <= client < clients for client in line["selected"]):
                 raise ValueError(f"a client that is not one of {clients} in round {line['round']}")
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise HeteroSelectError(f"report: {path / name} is damaged ({where}: {first['msg']}).") from error
     except OSError as error:
         raise HeteroSelectError(f"report: {path / name} cannot be read ({error.strerror}).") from error
     except (ValueError, TypeError) as error:
-        raise HeteroSelectError(f"report: {path / name} is damaged ({error}).") from error
+        raise HeteroSelectError(f"report: {path / name} is damaged ({reason(error)}).") from error
     if not rounds:
         raise HeteroSelectError(f"report: the run in {path} has no rounds.")
     fingerprint = Fingerprint.read(path)
     refuse_edited(path, fingerprint, config)
     return Run(path, config, text, summary, rounds, paper, None if fingerprint is None else fingerprint.completed())
-
-
-def _experiment(run: Run) -> dict[str, Any]:
-    """Every setting that makes it another experiment, by dotted name, and what of its fingerprint is no setting."""
-    settings = {key: value for key, value in completed(deciding(run.config)).items() if key != "seed"}
-    if run.fingerprint is None:
-        return settings
-    return settings | {
-        **{f"{name} (digest)": digest[:8] for name, digest in run.fingerprint.parts.items()},
-        **{f"{name} (version)": number for name, number in run.fingerprint.versions.items()},
-        **{f"rounds (from round {one['after'] + 1})": one["to"] for one in run.fingerprint.extended},
-    }
 
 
 def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -265,30 +276,19 @@ def _differs(key: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> boo
             return key == first
     if key.endswith("(version)") and key not in other:
         return False  # an older run has not noted it
-    if key.endswith(")") and any(_explains(one, key, mine, other) for one in mine):
-        return False  # of a setting that differs the digest says nothing new
+    if key.endswith(" (digest)"):  # of a setting that differs the digest says nothing new
+        part = key.removesuffix(" (digest)").removeprefix(OWN)
+        if any(mine[one] != other.get(one) for one in mine if one.startswith(f"{part}.")):
+            return False
     return bool(mine[key] != other.get(key))
-
-
-def _explains(setting: str, digest: str, mine: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    name = digest.removesuffix(" (digest)").removeprefix(OWN)
-    return setting.startswith(f"{name}.") and mine[setting] != other.get(setting)
-
-
-def _key(run: Run) -> tuple[str, str]:
-    return str(run.summary["method"]), repr(sorted(_experiment(run).items()))
 
 
 def _same(one: Run, other: Run) -> bool:
     """Whether two folders hold one run: all that decides it is equal and known, and so is what came of it, as far as
-    both have come. Of a run from before there were fingerprints, its settings and its rounds have to say it."""
-    if _key(one) != _key(other) or one.summary["seed"] != other.summary["seed"]:
-        return False
-    mine, theirs = one.fingerprint, other.fingerprint
-    if mine is not None and (mine.unknown or mine != theirs):
-        return False
+    both have come."""
+    known = one.fingerprint == other.fingerprint and not (one.fingerprint and one.fingerprint.unknown)
     shared = min(len(one.rounds), len(other.rounds))
-    return one.rounds[:shared] == other.rounds[:shared]
+    return known and one.seed == other.seed and one.alike(other) and one.rounds[:shared] == other.rounds[:shared]
 
 
 def _once(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
@@ -307,33 +307,27 @@ def _once(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
 
 def group(runs: Sequence[Run]) -> tuple[Group, ...]:
-    """Runs that differ only in their seed belong together; methods keep the order in which they were found.
-
-    Where a method was run with several settings each group is named after those that differ.
-    """
-    members: dict[tuple[str, str, int], list[Run]] = {}
-    for run in runs:  # a seed that is there already is of something that no setting and no digest tells
-        again = 0
-        while any(one.seed == run.seed for one in members.get((*_key(run), again), [])):
-            again += 1
-        members.setdefault((*_key(run), again), []).append(run)
-    firsts: dict[str, list[Run]] = {}
-    for (method, *_), same in members.items():
-        firsts.setdefault(method, []).append(same[0])
-    return tuple(
-        Group(_name(same[0], firsts[method]), tuple(sorted(same, key=lambda run: run.seed)))
-        for (method, *_), same in members.items()
-    )
+    """Runs that differ only in their seed belong together; methods keep the order in which they were found. A seed that
+    is there already is of something that no setting and no digest tells."""
+    members: list[list[Run]] = []
+    for run in runs:
+        fitting = (same for same in members if run.alike(same[0]) and run.seed not in {one.seed for one in same})
+        if (same := next(fitting, None)) is None:
+            members.append([run])
+        else:
+            same.append(run)
+    firsts = [same[0] for same in members]
+    return tuple(Group(_name(same[0], firsts), tuple(sorted(same, key=lambda run: run.seed))) for same in members)
 
 
-def _name(run: Run, rivals: Sequence[Run]) -> str:
-    """What the group of this run is called: its title, or what tells it from the `rivals`, groups of its method."""
-    method, mine = str(run.summary["method"]), _experiment(run)
+def _name(run: Run, firsts: Sequence[Run]) -> str:
+    """What the group of this run is called: its title, or what tells it from the other groups of its method."""
+    method = str(run.summary["method"])
+    rivals = [one for one in firsts if one.summary["method"] == method]
     if len(rivals) == 1:
         return str(run.summary.get("title", method))
-    others = [_experiment(one) for one in rivals]
-    differing = [key for key in mine if any(_differs(key, mine, other) for other in others)]
-    words = [f"{key.removeprefix('method.')}={mine[key]}" for key in differing]
-    if sum(_key(one) == _key(run) for one in rivals) > 1:
+    differing = [key for key in run.experiment if any(_differs(key, run.experiment, one.experiment) for one in rivals)]
+    words = [f"{key.removeprefix('method.')}={run.experiment[key]}" for key in differing]
+    if sum(one.alike(run) for one in rivals) > 1:
         words.append(str(run.path))
     return f"{method} ({', '.join(words)})" if words else method

@@ -1,8 +1,9 @@
 "use strict";
-// Reads charts that are in the page already: values under the pointer, legends that hide, parts that are enlarged.
+// Draws curves from the numbers in the page, reads them under the pointer, enlarges parts of them, and sorts tables.
 // It writes text with textContent only, so that no name of a method can become markup.
 (() => {
-const UNITS = 10000; // a chart's own width and height
+const UNITS = 1000; // a drawing's own width and height, which stretch to any size on a screen
+const SVG = "http://www.w3.org/2000/svg";
 const all = (where, what) => [...where.querySelectorAll(what)];
 const make = (parent, tag, kind, text = "") => {
   const element = document.createElement(tag);
@@ -10,152 +11,137 @@ const make = (parent, tag, kind, text = "") => {
   element.textContent = text;
   return parent.appendChild(element);
 };
-
-// ---- scales: the same round numbers as the page was made with
-const scale = (text, unit) => {
-  const [low, high, kind] = text.split(" ");
-  return { low: Number(low), high: Number(high), percent: kind === "percent", log: kind === "log", unit };
+const shape = (parent, tag, attributes) => {
+  const element = parent.appendChild(document.createElementNS(SVG, tag));
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
 };
-const value = (one, place) => (one.log ? one.low * (one.high / one.low) ** (place / UNITS)
-  : one.low + (place / UNITS) * (one.high - one.low));
-const place = (one, number) => UNITS * (one.log ? Math.log(number / one.low) / Math.log(one.high / one.low)
-  : (number - one.low) / (one.high - one.low));
-const percent = new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const between = (low, number, high) => Math.min(high, Math.max(low, number));
+
+// ---- scales, which have { low, high, log, unit }: a value's share of their length, and back
+const share = (scale, value) => (scale.log ? Math.log(value / scale.low) / Math.log(scale.high / scale.low)
+  : (value - scale.low) / (scale.high - scale.low));
+const value = (scale, part) => (scale.log ? scale.low * (scale.high / scale.low) ** part
+  : scale.low + part * (scale.high - scale.low));
+const part = (scale, from, to) => ({ ...scale, low: value(scale, from), high: value(scale, to) });
 const plain = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
-const written = (one, number) => (one.percent ? percent.format(number) : `${plain.format(number)} ${one.unit}`.trim());
+const percent = new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-function powers(low, high) { // on a logarithmic axis: powers of ten, or 1, 2 and 5 times those where there are few
-  const found = (factors) => {
-    const numbers = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
-      numbers.push(...factors.map((factor) => factor * 10 ** power).filter((number) => number >= low && number <= high));
-    }
-    return numbers;
-  };
-  const whole = found([1]);
-  return (whole.length > 2 ? whole : found([1, 2, 5])).map((at) => ({ at, label: plain.format(at) }));
-}
-
-function ticks(one, low, high) {
-  if (one.log) return powers(low, high);
+function ticks(scale) {
+  const { low, high } = scale;
+  if (scale.log) { // powers of ten, or 1, 2 and 5 times those where there are few
+    const powers = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) powers.push(10 ** power);
+    const inside = (factors) => powers.flatMap((power) => factors.map((factor) => factor * power))
+      .filter((at) => at >= low * (1 - 1e-9) && at <= high * (1 + 1e-9));
+    const whole = inside([1]);
+    return (whole.length > 2 ? whole : inside([1, 2, 5])).map((at) => ({ at, label: plain.format(at) }));
+  }
   const power = 10 ** Math.floor(Math.log10((high - low) / 6));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((length) => (high - low) / length <= 6);
-  const shown = one.percent ? 100 : 1;
-  const digits = Math.max(0, -Math.floor(Math.log10(shown * step) + 1e-9));
+  const [times, sign] = scale.unit === "%" ? [100, "%"] : [1, ""];
+  const digits = between(0, -Math.floor(Math.log10(times * step) + 1e-9), 20);
   const format = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   const found = [];
-  for (let n = Math.ceil(low / step - 1e-9); n <= high / step + 1e-9; n += 1) {
-    found.push({ at: n * step, label: format.format(shown * n * step) + (one.percent ? "%" : "") });
+  for (let n = Math.ceil(low / step - 1e-9) + 0; n <= high / step + 1e-9; n += 1) { // + 0, since -0 has a sign
+    found.push({ at: n * step, label: format.format(times * n * step) + sign });
   }
   return found;
 }
 
-// ---- lines
-function points(path) {
-  const numbers = path.getAttribute("d").match(/-?\d+/g).map(Number);
-  const found = [];
-  for (let i = 0, x = 0, y = 0; i + 1 < numbers.length; i += 2) {
-    x += numbers[i];
-    y += numbers[i + 1];
-    found.push([x, y]);
-  }
-  return found;
+// ---- curves
+function height(line, at) { // of a line where it is drawn at this share of the width; null where it is not
+  const { across, y } = line, after = across.findIndex((one) => one >= at - 1e-4);
+  if (after < 0 || (after === 0 && across[0] > at + 1e-4)) return null;
+  if (after === 0) return y[0];
+  const along = between(0, (at - across[after - 1]) / (across[after] - across[after - 1]), 1);
+  return y[after - 1] + along * (y[after] - y[after - 1]);
 }
 
-function height(line, x) {
-  const after = line.findIndex((point) => point[0] >= x - 0.5);
-  if (after < 0 || (after === 0 && line[0][0] > x + 0.5)) return null;
-  const [right, left] = [line[after], line[Math.max(0, after - 1)]];
-  const width = right[0] - left[0];
-  return width ? left[1] + ((right[1] - left[1]) * Math.min(1, (x - left[0]) / width)) : right[1];
-}
-
-function lines(panel) {
-  const figure = panel.closest("section"), area = panel.querySelector(".area"), svg = area.querySelector("svg");
-  const x = scale(panel.dataset.x, panel.dataset.xUnit), y = scale(panel.dataset.y, panel.dataset.yUnit);
-  const whole = "whole" in panel.dataset;
-  const series = all(svg, ".line").map((path) => ({ path, line: points(path) }));
+function panel(place, chart, data, redraw) {
+  const box = make(place, "div", "panel"), legend = place.parentNode.querySelector(".legend");
+  box.tabIndex = 0;
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", `Chart: ${chart.y.name} against ${data.name}. Arrow keys read it, plus and minus zoom, `
+    + "Escape shows the whole.");
+  make(box, "div", "yname", chart.y.name);
+  const yticks = make(box, "div", "yticks"), area = make(box, "div", "area"), xticks = make(box, "div", "xticks");
+  make(box, "div", "xname", data.name);
+  const svg = shape(area, "svg", { viewBox: `0 0 ${UNITS} ${UNITS}`, preserveAspectRatio: "none", "aria-hidden": true });
+  const grid = shape(svg, "path", { class: "grid" });
+  const lines = data.lines.map((line) => {
+    const path = (kind) => shape(svg, "path", { class: `${kind} ${line.css}`, "data-m": line.key });
+    return { ...line, band: line.low && path("band"), path: path(line.x.length > 1 ? "line" : "line dots") };
+  });
+  const rule = shape(svg, "path", { class: "rule" }), level = make(area, "span", "level", chart.target.label);
   const cursor = make(area, "div", "cursor"), readout = make(area, "div", "readout"), pick = make(area, "div", "pick");
-  const back = make(panel, "button", "whole", "whole chart");
-  const first = { x: panel.querySelector(".xticks").innerHTML, y: panel.querySelector(".yticks").innerHTML };
-  const grid = svg.querySelector(".grid"), squares = grid.getAttribute("d"), level = area.querySelector(".level");
+  const back = make(box, "button", "whole", "whole");
   readout.setAttribute("role", "status");
   back.type = "button";
-  let view = [0, UNITS, 0, UNITS], at = null, from = null;
+  let x = data, at = null, from = null; // the part that is shown, where it is read, and where a choice began
   const hide = () => { cursor.hidden = readout.hidden = true; at = null; };
-  hide();
-  pick.hidden = back.hidden = true;
+  pick.hidden = true;
 
-  function read(to) {
-    at = Math.min(view[1], Math.max(view[0], to));
-    if (whole) at = place(x, Math.min(Math.floor(x.high), Math.max(Math.ceil(x.low), Math.round(value(x, at)))));
-    const number = value(x, at), share = (at - view[0]) / (view[1] - view[0]);
-    const found = series.filter((one) => !one.path.classList.contains("off"))
-      .map((one) => ({ ...one, y: height(one.line, at) })).filter((one) => one.y !== null).sort((a, b) => a.y - b.y);
-    readout.replaceChildren();
-    make(readout, "b", "", `${panel.dataset.name} ${plain.format(number)}`);
-    for (const one of found.slice(0, 14)) {
-      const row = make(readout, "span", ""), key = figure.querySelector(`.legend [data-m="${one.path.dataset.m}"]`);
-      const name = make(row, "i", "", key.textContent);
-      name.style.fontStyle = "normal";
-      name.prepend(key.querySelector("svg").cloneNode(true));
-      make(row, "em", "", written(y, value(y, UNITS - one.y))).style.fontStyle = "normal";
+  function draw() {
+    const y = chart.view, left = (one) => share(x, one), top = (one) => 1 - share(y, one);
+    const points = (across, values) => across.map((one, i) => `${UNITS * one} ${UNITS * top(values[i])}`);
+    for (const line of lines) {
+      line.across = line.x.map(left);
+      line.path.setAttribute("d", `M${points(line.across, line.y).join("L")}${line.x.length > 1 ? "" : "h0"}`);
+      if (!line.band) continue;
+      const edges = [...points(line.across, line.low), ...points(line.across, line.high).reverse()];
+      line.band.setAttribute("d", `M${edges.join("L")}z`);
     }
-    cursor.style.left = `${100 * share}%`;
-    readout.style.left = share < 0.5 ? `calc(${100 * share}% + 10px)` : "auto";
-    readout.style.right = share < 0.5 ? "auto" : `calc(${100 - 100 * share}% + 10px)`;
-    cursor.hidden = readout.hidden = false;
-  }
-
-  function show(next) {
-    view = next;
-    const same = view.join() === [0, UNITS, 0, UNITS].join();
-    svg.setAttribute("viewBox", `${view[0]} ${view[2]} ${view[1] - view[0]} ${view[3] - view[2]}`);
-    const across = ticks(x, value(x, view[0]), value(x, view[1]));
-    const up = ticks(y, value(y, UNITS - view[3]), value(y, UNITS - view[2]));
-    const put = (where, side, found, share, old) => {
-      if (same) { where.innerHTML = old; return; } // what the page was made with
+    const put = (where, side, found, position) => {
       where.replaceChildren();
-      for (const one of found) make(where, "span", "", one.label).style[side] = `${100 * share(one.at)}%`;
+      for (const one of found) make(where, "span", "", one.label).style[side] = `${100 * position(one.at)}%`;
     };
-    put(panel.querySelector(".xticks"), "left", across, (one) => (place(x, one) - view[0]) / (view[1] - view[0]), first.x);
-    put(panel.querySelector(".yticks"), "bottom", up, (one) => (place(y, one) - UNITS + view[3]) / (view[3] - view[2]), first.y);
-    const rows = up.map((one) => `M0 ${UNITS - place(y, one.at)}h${UNITS}`);
-    grid.setAttribute("d", same ? squares : across.map((one) => `M${place(x, one.at)} 0v${UNITS}`).concat(rows).join(""));
-    if (level) {
-      const height = Number(svg.querySelector(".rule").getAttribute("d").match(/M0 (-?\d+)/)[1]);
-      const share = (height - view[2]) / (view[3] - view[2]);
-      level.style.top = `${100 * share}%`;
-      level.hidden = share < 0 || share > 1;
-    }
-    back.hidden = same;
+    const [along, up] = [ticks(x), ticks(y)];
+    put(xticks, "left", along, left);
+    put(yticks, "top", up, top);
+    const rows = [...up.map((one) => top(one.at)), top(chart.target.at)].map((one) => `M0 ${UNITS * one}h${UNITS}`);
+    rule.setAttribute("d", rows.pop());
+    grid.setAttribute("d", along.map((one) => `M${UNITS * left(one.at)} 0v${UNITS}`).concat(rows).join(""));
+    level.style.top = `${100 * top(chart.target.at)}%`;
+    level.hidden = top(chart.target.at) < 0 || top(chart.target.at) > 1;
+    back.hidden = x === data && y === chart.y;
     hide();
   }
 
-  function zoom(next, up = true) { // panels with the same scale keep showing the same heights
-    show(next);
-    for (const other of up ? all(figure, ".panel") : []) {
-      if (other !== panel && other.dataset.y === panel.dataset.y) {
-        other.dispatchEvent(new CustomEvent("heights", { detail: [next[2], next[3]] }));
-      }
-    }
+  function show(width, heights) { // all panels show the same heights
+    [x, chart.view] = [width, heights];
+    redraw();
   }
-  panel.addEventListener("heights", (event) => show([view[0], view[1], ...event.detail]));
-  back.addEventListener("click", () => { zoom([0, UNITS, 0, UNITS]); panel.focus(); });
-  area.addEventListener("dblclick", () => zoom([0, UNITS, 0, UNITS]));
+  const whole = () => show(data, chart.y);
+
+  function read(to) {
+    at = between(x.low, to, x.high);
+    if (data.whole) at = between(Math.ceil(x.low), Math.round(at), Math.floor(x.high));
+    const along = share(x, at);
+    const found = lines.filter((line) => !line.path.classList.contains("off"))
+      .map((line) => ({ key: line.key, y: height(line, along) })).filter((line) => line.y !== null);
+    readout.replaceChildren();
+    make(readout, "b", "", `${data.name} ${plain.format(at)}`);
+    for (const line of found.sort((a, b) => b.y - a.y).slice(0, 14)) {
+      const row = make(readout, "span", ""), button = legend.querySelector(`[data-m="${line.key}"]`);
+      make(row, "span", "", button.textContent).prepend(button.querySelector("svg").cloneNode(true));
+      make(row, "span", "", chart.y.unit === "%" ? percent.format(line.y) : `${plain.format(line.y)} ${chart.y.unit}`.trim());
+    }
+    cursor.style.left = `${100 * along}%`;
+    readout.style.left = along < 0.5 ? `calc(${100 * along}% + 10px)` : "auto";
+    readout.style.right = along < 0.5 ? "auto" : `calc(${100 - 100 * along}% + 10px)`;
+    cursor.hidden = readout.hidden = false;
+  }
 
   const where = (event) => {
-    const box = area.getBoundingClientRect();
-    const share = (number) => Math.min(1, Math.max(0, number));
-    return [share((event.clientX - box.left) / box.width), share((event.clientY - box.top) / box.height)];
+    const around = area.getBoundingClientRect();
+    return [between(0, (event.clientX - around.left) / around.width, 1),
+      between(0, (event.clientY - around.top) / around.height, 1)];
   };
-  const inside = ([left, top]) => [view[0] + left * (view[1] - view[0]), view[2] + top * (view[3] - view[2])];
-  // a choice that is nearly flat, or nearly upright, means all of the other axis
-  const chosen = (to) => {
-    const tall = Math.abs(to[1] - from[1]) > 0.06, broad = Math.abs(to[0] - from[0]) > 0.03;
-    const [left, right] = broad ? [from[0], to[0]].sort((a, b) => a - b) : [0, 1];
-    const [top, bottom] = tall ? [from[1], to[1]].sort((a, b) => a - b) : [0, 1];
-    return tall || broad ? [left, right, top, bottom] : null;
+  const chosen = (to) => { // a choice that is nearly flat, or nearly upright, means all of the other axis
+    const [broad, tall] = [Math.abs(to[0] - from[0]) > 0.03, Math.abs(to[1] - from[1]) > 0.06];
+    const range = (axis) => [from[axis], to[axis]].sort((a, b) => a - b);
+    return broad || tall ? [...(broad ? range(0) : [0, 1]), ...(tall ? range(1) : [0, 1])] : null;
   };
   area.addEventListener("pointerdown", (event) => {
     if (event.pointerType !== "mouse" || event.button !== 0) return;
@@ -163,40 +149,52 @@ function lines(panel) {
     area.setPointerCapture(event.pointerId);
   });
   area.addEventListener("pointermove", (event) => {
-    const to = where(event), part = from && chosen(to);
-    pick.hidden = !part;
-    if (part) {
-      const [left, right, top, bottom] = part.map((one) => `${100 * one}%`);
+    const to = where(event), choice = from && chosen(to);
+    pick.hidden = !choice;
+    if (choice) {
+      const [left, right, top, bottom] = choice.map((one) => `${100 * one}%`);
       Object.assign(pick.style, { left, top, width: `calc(${right} - ${left})`, height: `calc(${bottom} - ${top})` });
     }
-    read(inside(to)[0]);
+    read(value(x, to[0]));
   });
   area.addEventListener("pointerup", (event) => {
-    const part = from && chosen(where(event));
+    const to = where(event), choice = from && chosen(to);
     from = null;
     pick.hidden = true;
-    if (part) {
-      const [low, high] = [inside([part[0], part[2]]), inside([part[1], part[3]])];
-      zoom([low[0], high[0], low[1], high[1]].map(Math.round));
-    } else if (event.pointerType !== "mouse") read(inside(where(event))[0]);
+    if (choice) show(part(x, choice[0], choice[1]), part(chart.view, 1 - choice[3], 1 - choice[2]));
+    else if (event.pointerType !== "mouse") read(value(x, to[0]));
   });
   area.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
-  panel.addEventListener("blur", hide);
-  panel.addEventListener("keydown", (event) => {
-    if (event.target !== panel) return;
-    const width = view[1] - view[0], middle = at ?? view[0] + width / 2;
-    const step = whole ? Math.max(1, Math.round((value(x, width) - x.low) / 200)) * (UNITS / (x.high - x.low)) : width / 100;
-    const side = (factor) => [middle - (middle - view[0]) * factor, middle + (view[1] - middle) * factor];
+  area.addEventListener("dblclick", whole);
+  back.addEventListener("click", () => { whole(); box.focus(); });
+  box.addEventListener("blur", hide);
+  box.addEventListener("keydown", (event) => {
+    if (event.target !== box) return;
+    const middle = at === null ? 0.5 : share(x, at);
+    const step = data.whole ? Math.max(1, Math.round((x.high - x.low) / 200)) : 0;
+    const beside = (way) => (at === null ? x.low : step ? at + way * step : value(x, middle + way / 100));
+    const zoom = (factor) => {
+      const next = part(x, middle - middle * factor, middle + (1 - middle) * factor);
+      const [low, high] = [Math.max(data.low, next.low), Math.min(data.high, next.high)];
+      show(low === data.low && high === data.high ? data : { ...data, low, high }, chart.view);
+    };
     const keys = {
-      ArrowLeft: () => read(at === null ? view[0] : at - step), ArrowRight: () => read(at === null ? view[0] : at + step),
-      Home: () => read(view[0]), End: () => read(view[1]), Escape: () => zoom([0, UNITS, 0, UNITS]),
-      "+": () => zoom([...side(0.5), view[2], view[3]].map(Math.round), false),
-      "-": () => zoom([...side(2), view[2], view[3]].map((one) => Math.round(Math.min(UNITS, Math.max(0, one)))), false),
+      ArrowLeft: () => read(beside(-1)), ArrowRight: () => read(beside(1)), Home: () => read(x.low), End: () => read(x.high),
+      Escape: whole, "+": () => zoom(0.5), "-": () => zoom(2),
     };
     if (!keys[event.key]) return;
     keys[event.key]();
     event.preventDefault();
   });
+  return draw;
+}
+
+function curves(place) {
+  const chart = JSON.parse(place.dataset.chart);
+  chart.view = chart.y;
+  const redraw = () => { for (const draw of draws) draw(); };
+  const draws = chart.panels.map((data) => panel(place, chart, data, redraw));
+  redraw();
 }
 
 // ---- legends: a click hides a method, a double click shows it alone
@@ -236,7 +234,7 @@ function sortable(table) {
   });
 }
 
-for (const panel of all(document, ".panel")) lines(panel);
+for (const place of all(document, "[data-chart]")) curves(place);
 for (const figure of all(document, "section")) legend(figure);
 for (const table of all(document, "table.sortable")) sortable(table);
 })();

@@ -1,38 +1,32 @@
 """One self-contained page: charts, tables and text in a single file that needs no network."""
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from html import escape
 from statistics import fmean
 
-from heteroselect.comparison.figures import FIGURES, Lines
-from heteroselect.comparison.report import MARK, curves
-from heteroselect.comparison.report.html import page, picture
-from heteroselect.comparison.report.html import row as _row
-from heteroselect.comparison.report.html import section as _section
-from heteroselect.comparison.report.html import table as _table
-from heteroselect.comparison.report.lines import Panel, Scale, Series, chart, stroke
+from heteroselect.comparison.figures import FIGURES
+from heteroselect.comparison.report import curves
+from heteroselect.comparison.report.chart import chart, stroke
+from heteroselect.comparison.report.html import Html, listed, page, picture, row, section, table
 from heteroselect.comparison.report.load import Comparison, Group, Run
 from heteroselect.comparison.report.pictures import embedded
-from heteroselect.comparison.report.style import look
+from heteroselect.core.measure import Measure
 from heteroselect.settings import PaperRow
-from heteroselect.world.clock import clock_sentence
 
 _SECTIONS = {
     "accuracy": (
         "",
-        "The mean over seeds, with the range from the lowest to the highest seed as a band; the dashed line is the "
-        "target. A click in the legend hides a method in all four panels, a double click shows it alone. Drag over a "
-        "part to enlarge it, and double click to see the whole. A curve goes as far as all its seeds do. MB are on a "
-        "logarithmic axis where methods differ by more than a factor of ten.",
+        "The mean over seeds, with the range from the lowest to the highest seed as a band, as far as all seeds go; "
+        "the dashed line is the target. A click in the legend hides a method, a double click shows it alone. Drag over "
+        "a part to enlarge it, and double click to see the whole. MB are on a logarithmic axis where methods differ by "
+        "more than a factor of ten.",
     ),
     "bars": (
         "What it takes to reach the target",
         "Simulated seconds and megabytes sent by clients until the target was first reached: the median seed, with the "
         "range of the seeds. A seed that never arrived counts as later than all others. “Values only” is the paper's "
-        "count, 4 bytes per kept value; “real bytes” is the "
-        "length of the payloads.",
+        "count, 4 bytes per kept value; “real bytes” is the length of the payloads.",
     ),
     "score_parts": (
         "Parts of the score",
@@ -44,9 +38,8 @@ _SECTIONS = {
     ),
     "clients": (
         "Clients and rounds",
-        "One cell per client and round, empty where the client was not selected: the weight it had in the aggregate, "
-        "how much of its update it sent, and its uplink. One run of each of the first six methods, that of its lowest "
-        "seed.",
+        "Empty where a client was not selected: the weight it had in the aggregate, how much of its update it sent, "
+        "and its uplink. One run of each of the first six methods, that of its lowest seed.",
     ),
     "traffic": (
         "Bytes by kind",
@@ -58,14 +51,13 @@ _SECTIONS = {
     ),
     "seconds_spent": (
         "Where the seconds went",
-        "A round's simulated seconds as the average selected client spent them: computing, sending, fetching, and "
-        "waiting for the last answer; and what all wait for, which is scoring, calibration, and that anybody is there. "
-        "The mean over rounds and seeds.",
+        "A round's simulated seconds as the average selected client spent them, and what all wait for: scoring, "
+        "calibration, and that anybody is there. The mean over rounds and seeds.",
     ),
     "waited_for": (
         "Who was waited for",
-        "How often each client was the last whose answer a round waited for, those most waited for first, over all "
-        "seeds. With equal chances all clients would be at about the same height.",
+        "How often each client was the last whose answer a round waited for, over all seeds. With equal chances all "
+        "clients would be at about the same height.",
     ),
     "speeds": (
         "Links and devices",
@@ -74,13 +66,9 @@ _SECTIONS = {
     ),
     "available": (
         "Who was there",
-        "Left: the share of the clients that were available when a round began. Right: one cell per client and round, "
-        "filled where the client was available, in the first run.",
+        "Left: how many clients were available when a round began. Right: which of them, in the first run.",
     ),
 }
-
-GRID = 100
-"""Points at which the seeds of a method are read where they share none, such as along seconds."""
 
 
 def render(comparison: Comparison, command: str) -> str:
@@ -88,103 +76,59 @@ def render(comparison: Comparison, command: str) -> str:
     title = f"{comparison.dataset}: {_count(len(comparison.groups), 'method')} compared"
     if len(comparison.groups) == 1:
         title = f"{comparison.groups[0].label} on {comparison.dataset}"
-    charts = {"accuracy": chart(accuracy(comparison))}
-    charts |= {name: picture(svg, _SECTIONS[name][0]) for name, svg in embedded(comparison, MARK).items()}
-    body = [_section("Result", "", *_results(comparison), *_notes(comparison))]
+    charts = embedded(comparison)
+    body = [section("Result", "", *_results(comparison), listed([*comparison.table.notes(), *comparison.left_out]))]
     for name, (heading, caption) in _SECTIONS.items():
         if name in charts:
-            shown = f'<div id="plot-{name}">{charts[name]}</div>'
-            body.append(_section(heading or comparison.measure.title, caption, shown))
-    body += [_classes(comparison), _events(comparison), _environments(comparison), _configs(comparison)]
+            drawn = picture(charts[name], heading or comparison.measure.title)
+            if name == "accuracy":
+                drawn = f"{chart(comparison)}<noscript>{drawn}</noscript>"
+            shown = f'<div id="plot-{name}">{drawn}</div>'
+            body.append(section(heading or comparison.measure.title, caption, shown))
+    body += [_classes(comparison), _events(comparison), _configs(comparison)]
     return page(title, _lead(comparison), body, command, script=True)
 
 
 def _lead(comparison: Comparison) -> str:
     runs = sum(len(group.runs) for group in comparison.groups)
     target = comparison.measure.text(comparison.target)
-    text = f"{_count(runs, 'run')} on {comparison.dataset}, target {target}. {clock_sentence(comparison.clocks)}"
-    text += (
-        " Seconds are simulated. Point at a curve to read it, drag over a part to enlarge it; a click on the head of"
+    return (
+        f"{_count(runs, 'run')} on {comparison.dataset}, target {target}. {comparison.table.clock()} Seconds "
+        "are simulated. Point at a curve to read it, drag over a part to enlarge it; a click on the head of a column "
+        "sorts a table."
     )
-    return text + " a column sorts a table."
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _notes(comparison: Comparison) -> list[str]:
-    items = "".join(f"<li>{escape(note)}</li>" for note in (*comparison.table.notes(), *comparison.left_out))
-    return [f'<ul class="notes">{items}</ul>']
-
-
 def _results(comparison: Comparison) -> list[str]:
     """The table of the comparison in three, with the paper's figures below."""
-    table, places = comparison.table, {group.name: place for place, group in enumerate(comparison.groups)}
-    columns, (heads, *rows) = list(table.columns()), table.cells()
-    strokes = [stroke(look(places[row.method]).css) for row in table.rows]
+    shown, places = comparison.table, {group.name: place for place, group in enumerate(comparison.groups)}
+    columns, (heads, *lines) = list(shown.columns()), shown.cells()
     parts = []
-    for group in table.groups():
+    for group in shown.groups():
         body = [
-            _row([mark + escape(cells[0]), *(escape(cells[at]) for at in group[1:])])
-            for mark, cells in zip(strokes, rows, strict=True)
+            row([Html(stroke(places[one.method]) + escape(cells[0])), *(cells[at] for at in group[1:])])
+            for one, cells in zip(shown.rows, lines, strict=True)
         ]
         fields = [columns[at].field for at in group[1:]]
-        body += [_paper_row(paper, fields, comparison) for paper in comparison.paper if _given(paper, fields)]
+        papers = [(paper.source, _of_paper(paper, fields, comparison.measure)) for paper in comparison.paper]
+        body += [row([f"the paper: {source}", *given], kind="paper") for source, given in papers if any(given)]
         name = columns[group[1]].group
-        parts.append(f"<h3>{escape(name.capitalize())}</h3>" + _table([heads[at] for at in group], body, "sortable"))
+        parts.append(f"<h3>{escape(name.capitalize())}</h3>" + table([heads[at] for at in group], body, "sortable"))
     return parts
 
 
-def _given(paper: PaperRow, fields: Sequence[str]) -> bool:
-    """Whether the paper says anything of these figures; that it names no round to target says that it never was."""
-    return any(getattr(paper, field, None) is not None or field == "rounds_to_target" for field in fields)
-
-
-def _paper_row(paper: PaperRow, fields: Sequence[str], comparison: Comparison) -> str:
+def _of_paper(paper: PaperRow, fields: Sequence[str], measure: Measure) -> list[str]:
     """Where the paper names no round to target it never reached it; what else it leaves out it does not give."""
     cells = []
     for field in fields:
         value = getattr(paper, field, None)
         never = paper.rounds_to_target is None and hasattr(paper, field) and field.endswith("to_target")
-        text = ("not reached" if never else "") if value is None else FIGURES[field].text(value, comparison.measure)
-        cells.append(escape(text))
-    return _row([escape(f"the paper: {paper.source}"), *cells], kind="paper")
-
-
-def accuracy(comparison: Comparison) -> list[Panel]:
-    """The metric against rounds, seconds and MB, on one scale of the metric."""
-    measure, target = comparison.measure, comparison.target
-    found = {axis: _bands(comparison, partial(curves.accuracy, axis=axis), axis) for axis in curves.AXES}
-    edges = [edge for same in found.values() for one in same for edge in (one.y, *(one.area or ()))]
-    percent = measure.unit == "%"
-    every = [float(end) for edge in edges for end in (edge.min(), edge.max())]
-    y = Scale.over([*every, target], margin=0.03, percent=percent, unit="" if percent else measure.unit)
-    title, rule = f"{comparison.evaluated_on} {measure.axis}", (target, f"target {measure.short(target)}")
-    return [
-        Panel(name, title, _across(comparison, axis, found[axis]), y, found[axis], rule, whole=axis == "rounds")
-        for axis, name in curves.AXES.items()
-    ]
-
-
-def _across(comparison: Comparison, axis: str, series: Sequence[Series]) -> Scale:
-    """The scale along an axis: from 0, or a logarithm where methods differ by a factor in what they send."""
-    lines = [one for group in comparison.groups if group.counts(axis) for one in group.lines]
-    ends = [float(one.x[-1]) for one in series]
-    if curves.wide(lines, axis) and all(one.x[0] > 0 for one in series):
-        return Scale(min(float(one.x[0]) for one in series), max(ends), log=True)
-    return Scale.over(ends, zero=True)
-
-
-def _bands(comparison: Comparison, pick: Callable[[Lines], curves.Curve], axis: str) -> tuple[Series, ...]:
-    """Per method a mean line and, where there are several seeds, the area between the lowest and the highest; none of
-    a method for which the `axis` means nothing."""
-    series = []
-    for index, group in enumerate(comparison.groups):
-        band = curves.band([pick(lines) for lines in group.lines], GRID)
-        if len(band.x) and group.counts(axis):
-            series.append(Series.of(index, group.label, look(index), band, area=len(group.runs) > 1))
-    return tuple(series)
+        cells.append(("not reached" if never else "") if value is None else FIGURES[field].text(value, measure))
+    return cells
 
 
 def _classes(comparison: Comparison) -> str:
@@ -192,18 +136,18 @@ def _classes(comparison: Comparison) -> str:
     rows = []
     for group in comparison.groups:
         if values := by_class(group):
-            ends = (min(values, key=lambda number: values[number]), max(values, key=lambda number: values[number]))
+            ends = (min(values, key=values.__getitem__), max(values, key=values.__getitem__))
             strip = "".join(
                 f'<span class="cell" style="--part:{value:.0%}" title="class {number}: {value:.2%}"></span>'
                 for number, value in values.items()
             )
-            cells = [f"{values[one]:.2%}<small>class {one}</small>" for one in ends]
-            rows.append(_row([escape(group.label), *cells, f'<span class="strip">{strip}</span>']))
+            cells = [Html(f"{values[one]:.2%}<small>class {one}</small>") for one in ends]
+            rows.append(row([group.label, *cells, Html(f'<span class="strip">{strip}</span>')]))
     caption = (
         "Accuracy on the examples of each class at the last evaluation, the mean over seeds. In the strip each class "
         "is a cell, in the order of their numbers: the stronger its colour, the higher, from 0 % to 100 %."
     )
-    return _section("Classes", caption, _table(["method", "worst", "best", "all classes"], rows)) if rows else ""
+    return section("Classes", caption, table(["method", "worst", "best", "all classes"], rows)) if rows else ""
 
 
 def by_class(group: Group) -> dict[int, float]:
@@ -223,39 +167,27 @@ def _events(comparison: Comparison) -> str:
     kinds = sorted({kind for found in counts.values() for kind in found})
     if not kinds:
         return ""
-    rows = [_row([escape(label), *(f"{found.get(kind, 0):,}" for kind in kinds)]) for label, found in counts.items()]
+    rows = [row([label, *(f"{found.get(kind, 0):,}" for kind in kinds)]) for label, found in counts.items()]
     caption = "How often each kind of event happened, over all rounds and seeds."
-    return _section("Events", caption, _table(["method", *kinds], rows))
-
-
-def _environments(comparison: Comparison) -> str:
-    """Runs made in the same surroundings are told once."""
-    found: dict[str, list[str]] = {}
-    for group in comparison.groups:
-        for run in group.runs:
-            described = ", ".join(f"{key} {value}" for key, value in run.summary.get("environment", {}).items())
-            found.setdefault(described or "not recorded", []).append(f"{group.label} (seed {run.summary['seed']})")
-    items = [
-        f"<p>{escape(described)}<br><span class='caption'>{escape(', '.join(names))}</span></p>"
-        for described, names in found.items()
-    ]
-    return _section("Environment", "", *items)
+    return section("Events", caption, table(["method", *kinds], rows))
 
 
 def _configs(comparison: Comparison) -> str:
-    """Runs whose settings differ in the seed alone are told once."""
-    found: dict[tuple[str, str], list[Run]] = {}
+    """The settings and the surroundings of each run; runs that differ in the seed alone are told once."""
+    found: dict[tuple[str, str, str], list[Run]] = {}
     for group in comparison.groups:
         for run in group.runs:
-            text = re.sub(rf"(?m)^seed = {run.summary['seed']}$", "seed = …", run.config_text)
-            found.setdefault((group.label, text), []).append(run)
+            text = re.sub(rf"(?m)^seed = {run.seed}$", "seed = …", run.config_text)
+            made = ", ".join(f"{key} {value}" for key, value in run.summary.get("environment", {}).items())
+            found.setdefault((group.label, text, made or "environment not recorded"), []).append(run)
     parts = []
-    for (label, text), runs in found.items():
-        seeds = ", ".join(str(run.summary["seed"]) for run in runs)
-        places = "<br>".join(escape(str(run.path)) for run in runs)
+    for (label, text, made), runs in found.items():
+        seeds = ", ".join(str(run.seed) for run in runs)
+        places = "<br>".join(escape(line) for line in (*(str(run.path) for run in runs), made))
         config = escape(runs[0].config_text if len(runs) == 1 else text)
         parts.append(
-            f"<details><summary>{escape(label)}, seed{'s' * (len(runs) > 1)} {escape(seeds)}</summary>"
+            f"<details><summary>{escape(label)}, seed{'s' * (len(runs) > 1)} {seeds}</summary>"
             f'<p class="caption">{places}</p><pre>{config}</pre></details>'
         )
-    return _section("Settings", "Every setting of each run; heteroselect run config.toml plays it again.", *parts)
+    caption = "Every setting of each run, and what it ran on; heteroselect run config.toml plays it again."
+    return section("Settings", caption, *parts)

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,54 +15,96 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from heteroselect.comparison.figures import FIGURES, Floats, Lines
+from heteroselect.comparison.over_seeds import Arrivals
 from heteroselect.comparison.report import curves
-from heteroselect.comparison.report.figure import saved, written
-from heteroselect.comparison.report.load import Comparison, Group
+from heteroselect.comparison.report.figure import STYLE, plain, save, saved, written
+from heteroselect.comparison.report.load import Comparison, Group, Run
 from heteroselect.comparison.report.style import COLOURS, INK, PAPER, QUIET, look
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import write_whole
 from heteroselect.settings import PaperRow
 
-ENDINGS = (".pdf", ".png")
+ENDINGS, FORMATS = (".pdf", ".png"), (".png", ".svg", ".pdf")
 RECONSTRUCTED = "* rule reconstructed from its paper's abstract"
 MAPPED = 6
 """Methods of which maps of clients and rounds are drawn."""
 MAPS = {"weights": "weight in the aggregate", "densities": "share of the update sent", "bandwidth_mbps": "uplink, Mb/s"}
 SPEEDS = {"up_mbps": "uplink, Mb/s", "down_mbps": "downlink, Mb/s", "step_seconds": "seconds per step"}
-EITHER = "#7d848c"
-"""Text and axes that can be read on a white page and on a dark one."""
-_STROKES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+BOX = ("whislo", "q1", "med", "q3", "whishi")
+"""Matplotlib's names of five quantiles."""
 # text stays text in the PDF, so that it can be searched and set in the paper's own size
-_STYLE: dict[Any, Any] = {
-    "font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42, "legend.frameon": False,
-    "legend.fontsize": 7, "svg.hashsalt": "heteroselect",
+_STYLE: dict[Any, Any] = STYLE | {
+    "font.size": 8, "pdf.fonttype": 42, "legend.frameon": False, "legend.fontsize": 7, "lines.linewidth": 1.2,
 }  # fmt: skip
-
-
+_EITHER = "#7d848c"  # text and axes that can be read on a white page and on a dark one
+_RACE: dict[Any, Any] = _STYLE | {
+    "figure.facecolor": "none", "axes.facecolor": "none", "axes.edgecolor": _EITHER, "axes.labelcolor": _EITHER,
+    "xtick.color": _EITHER, "ytick.color": _EITHER, "text.color": _EITHER, "lines.linewidth": 2.0, "font.size": 11,
+    "legend.fontsize": 11,
+}  # fmt: skip
 _LETTERS, _LINE, _ROOM = 16, 0.15, 4
 """Of a legend: letters per inch, inches per line, and for how many lines the figures have room."""
 
 
+def draw_run(summary: Mapping[str, Any], rounds: Lines, paper: Sequence[PaperRow], path: Path) -> None:
+    """Write the accuracy of one run with the paper's mark; the ending of `path` is the format."""
+    if path.suffix.lower() not in FORMATS:
+        found = path.suffix or path.name
+        raise HeteroSelectError(f"--figure: allowed endings are {', '.join(FORMATS)}, not {found!r}.")
+    with rc_context(_STYLE):
+        save(of_run(summary, rounds, paper), path, "--figure")
+
+
+def of_run(summary: Mapping[str, Any], rounds: Lines, paper: Sequence[PaperRow]) -> Figure:
+    name = f"{summary.get('title', summary['method'])} on {summary['dataset']}, seed {summary['seed']}"
+    run = Run(Path(), {}, "", summary, [dict(line) for line in rounds], paper)
+    return accuracy(Comparison((Group(name, (run,)),), tuple(paper), ()))
+
+
 def accuracy(comparison: Comparison) -> Figure:
-    figure = Figure(figsize=(7.0, 4.6), layout="constrained")
-    for panel, axis in zip(figure.subplots(2, 2, sharey=True).flat, curves.AXES, strict=True):
+    figure, panels = _panels(7.0, 4.6, 2, 2, sharey=True)
+    _accuracies(comparison, dict(zip(curves.AXES, panels, strict=True)))
+    figure.supylabel(plain(comparison.axis), fontsize=8)
+    return _with_legend(figure)
+
+
+def race(comparison: Comparison) -> Figure:
+    """Draw the accuracy against seconds and against the megabytes sent, 800 pixels wide, for a web page."""
+    with rc_context(_RACE):
+        figure, (left, right) = _panels(8.0, 3.4, 1, 2, sharey=True)
+        _accuracies(comparison, {"seconds": left, "wire_megabytes": right})
+        left.set_ylabel(plain(comparison.measure.axis))
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(labels)))
+    return figure
+
+
+def _accuracies(comparison: Comparison, panels: Mapping[str, Axes]) -> None:
+    """Draw the metric against each of these costs, from 0, or on a logarithmic axis where methods differ much."""
+    for axis, panel in panels.items():
         _bands(panel, comparison, partial(curves.accuracy, axis=axis), axis)
         panel.axhline(comparison.target, color=QUIET, lw=0.8, ls="--")
+        reached = getattr(comparison.paper[0], f"{axis}_to_target", None) if comparison.paper else None
+        if reached is not None and len(comparison.groups) == 1:
+            panel.plot(reached, comparison.target, "*", ms=9, color=INK, label="the paper")
         panel.set_xlabel(curves.AXES[axis])
-        _axis(panel, comparison, axis)
         panel.yaxis.set_major_formatter(written(comparison.measure))
-    figure.supylabel(_plain(f"{comparison.evaluated_on} {comparison.measure.axis}"), fontsize=8)
-    return _with_legend(figure)
+        if comparison.wide(axis):
+            panel.set_xscale("log")
+            panel.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        else:
+            panel.xaxis.set_major_locator(MaxNLocator(5, integer=axis == "rounds"))
+            panel.set_xlim(0, None)
 
 
 def bars(comparison: Comparison) -> Figure:
     """Draw what it takes to reach the target: the median seed with the range of the seeds, and the paper's figures."""
     labels = [group.label for group in comparison.groups] + [f"the paper: {row.source}" for row in comparison.paper]
-    figure = Figure(figsize=(7.0, 0.9 + 0.32 * len(labels)), layout="constrained")
     axes = [axis for axis in curves.AXES if axis != "rounds"]
-    for panel, axis in zip(figure.subplots(1, len(axes), sharey=True), axes, strict=True):
+    figure, panels = _panels(7.0, 0.9 + 0.32 * len(labels), 1, len(axes), sharey=True)
+    for panel, axis in zip(panels, axes, strict=True):
         _bars(panel, comparison, axis)
-        panel.set_yticks(range(len(labels)), [textwrap.fill(_plain(label), 26) for label in labels], fontsize=7)
+        panel.set_yticks(range(len(labels)), [textwrap.fill(plain(label), 26) for label in labels], fontsize=7)
     return figure
 
 
@@ -91,24 +134,21 @@ def target_bars(comparison: Comparison, axis: str) -> list[tuple[float, float, f
     for group in comparison.groups:
         row = rows[group.name]
         found.append(curves.bar_of(row.arrivals[field]) if row.counts(field) else (0.0, 0.0, 0.0, curves.FEW_BITS))
-    return found + [_paper_bar(row, field) for row in comparison.paper]
-
-
-def _paper_bar(row: PaperRow, field: str) -> tuple[float, float, float, str]:
-    """The paper's figure to target, or why it has none; real bytes it did not count."""
-    if row.rounds_to_target is None:
-        return 0.0, 0.0, 0.0, "not reached"
-    value = getattr(row, field, None)
-    return (0.0, 0.0, 0.0, "not given") if value is None else (value, value, value, "")
+    for paper in comparison.paper:
+        value = getattr(paper, field, None)
+        given = (
+            value is not None or paper.rounds_to_target is None
+        )  # the paper never reached it; real bytes it gives none
+        found.append(curves.bar_of(Arrivals((value,), (None,))) if given else (0.0, 0.0, 0.0, "not given"))
+    return found
 
 
 def selections(comparison: Comparison) -> Figure:
-    figure = Figure(figsize=(3.5, 2.6), layout="constrained")
-    panel = figure.subplots()
+    figure, (panel,) = _panels(3.5, 2.6)
     for index, group in enumerate(comparison.groups):
         share, style = curves.selection_histogram(group.lines, group.clients), look(index)
         edges = np.arange(len(share) + 1) - 0.5
-        panel.stairs(share, edges, color=style.colour, ls=_STROKES[style.dash], fill=False, label=_plain(group.label))
+        panel.stairs(share, edges, **style.matplotlib, lw=1, label=plain(group.label))
         if len(comparison.groups) <= 3:  # more of them would cover each other
             panel.stairs(share, edges, color=style.colour, fill=True, alpha=0.15)
     for name, share in uniform_curves(comparison):
@@ -131,52 +171,27 @@ def uniform_curves(comparison: Comparison) -> list[tuple[str, Floats]]:
 
 
 def score_parts(comparison: Comparison) -> Figure | None:
-    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
-    for place, (panel, part) in enumerate(zip(figure.subplots(2, 2, sharex=True).flat, curves.PARTS, strict=True)):
+    figure, panels = _panels(7.0, 4.0, 2, 2, sharex=True)
+    for panel, part in zip(panels, curves.PARTS, strict=True):
         _bands(panel, comparison, partial(curves.score_part, part=part))
-        panel.set(ylabel=f"mean {part}", xlabel="round" if place >= 2 else "")
-    return _with_legend(figure) if any(panel.lines for panel in figure.axes) else None
-
-
-def race(comparison: Comparison) -> Figure:
-    """Draw the accuracy against seconds and against the megabytes sent, as a picture of 800 pixels with a transparent
-    ground, for a web page."""
-    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
-    figure.patch.set_alpha(0)
-    left, right = figure.subplots(1, 2, sharey=True)
-    for panel, axis in ((left, "seconds"), (right, "wire_megabytes")):
-        _bands(panel, comparison, partial(curves.accuracy, axis=axis), axis, width=2.0)
-        panel.axhline(comparison.target, color=EITHER, lw=1, ls="--")
-        panel.set_facecolor("none")
-        _axis(panel, comparison, axis)
-        panel.set_xlabel(curves.AXES[axis], color=EITHER, fontsize=12)
-        panel.tick_params(colors=EITHER, which="both", labelsize=11)
-        for side in panel.spines.values():
-            side.set_color(EITHER)
-    left.xaxis.set_major_locator(MaxNLocator(5))
-    left.yaxis.set_major_formatter(written(comparison.measure))
-    left.set_ylabel(_plain(comparison.measure.axis), color=EITHER, fontsize=12)
-    handles, labels = left.get_legend_handles_labels()
-    shown = figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(labels)), fontsize=11)
-    for text in shown.get_texts():
-        text.set_color(EITHER)
-    return figure
+        panel.set_ylabel(f"mean {part}")
+    for panel in panels[2:]:
+        panel.set_xlabel("round")
+    return _with_legend(figure) if any(panel.lines for panel in panels) else None
 
 
 def clients(comparison: Comparison) -> Figure:
     """Draw clients down and rounds across: who took part, how much each sent, and over which link, in the run of each
     method's lowest seed."""
     groups = comparison.groups[:MAPPED]
-    figure = Figure(figsize=(9.0, 0.4 + 1.7 * len(groups)), layout="constrained")
-    panels = figure.subplots(len(groups), len(MAPS), squeeze=False, sharex="row", sharey="row")
-    for group, line in zip(groups, panels, strict=True):
+    figure, panels = _panels(9.0, 0.4 + 1.7 * len(groups), len(groups), len(MAPS), sharex="row", sharey="row")
+    for panel, (group, (field, title)) in zip(panels, product(groups, MAPS.items()), strict=True):
         lines = group.lines[0]
-        for panel, (field, title) in zip(line, MAPS.items(), strict=True):
-            cells = curves.by_client(lines, field, group.clients)
-            drawn = _map(panel, cells, group.clients, len(lines))
-            figure.colorbar(drawn, ax=panel, shrink=0.8)
-            panel.set_title(title, fontsize=7)
-        line[0].set_ylabel(_plain(textwrap.fill(f"{group.label}, seed {group.runs[0].seed}", 26)), fontsize=7)
+        drawn = _map(panel, curves.by_client(lines, field, group.clients), group.clients, len(lines))
+        figure.colorbar(drawn, ax=panel, shrink=0.8)
+        panel.set_title(title, fontsize=7)
+        if field == "weights":
+            panel.set_ylabel(plain(textwrap.fill(f"{group.label}, seed {group.runs[0].seed}", 26)), fontsize=7)
     return figure
 
 
@@ -203,45 +218,37 @@ def _stacked(
     groups: Sequence[Group], amounts: Sequence[Mapping[str, float]], names: Mapping[str, str], title: str
 ) -> Figure:
     """A bar per group: its amounts end to end, those that nobody has left out, and their sum."""
-    figure = Figure(figsize=(7.0, 1.1 + 0.34 * len(groups)), layout="constrained")
-    panel, at = figure.subplots(), np.zeros(len(groups))
+    figure, (panel,) = _panels(7.0, 1.1 + 0.34 * len(groups))
+    at = np.zeros(len(groups))
     for colour, (part, name) in zip(COLOURS, names.items(), strict=False):
         widths = np.array([one[part] for one in amounts])
         if widths.any():
             panel.barh(range(len(groups)), widths, left=at, color=colour, label=name)
         at = at + widths
     for place, total in enumerate(at):
-        text = f" {total:,.4g}"
-        panel.annotate(text, (total, place), va="center", fontsize=7)
+        panel.annotate(f" {total:,.4g}", (total, place), va="center", fontsize=7)
     panel.set(xlabel=title, ylim=(len(groups) - 0.5, -0.5))
     panel.margins(x=0.1)
-    panel.set_yticks(range(len(groups)), [textwrap.fill(_plain(group.label), 26) for group in groups], fontsize=7)
+    panel.set_yticks(range(len(groups)), [textwrap.fill(plain(group.label), 26) for group in groups], fontsize=7)
     return _with_legend(figure)
 
 
 def memory(comparison: Comparison) -> Figure | None:
     """Draw the norm of the error memories; None where no run recorded it."""
-    return _one_panel(comparison, curves.memory_norm, "rounds", "norm of the error memory")
-
-
-def _one_panel(comparison: Comparison, pick: Callable[[Lines], curves.Curve], axis: str, title: str) -> Figure | None:
-    figure = Figure(figsize=(7.0, 2.8), layout="constrained")
-    panel = figure.subplots()
-    _bands(panel, comparison, pick, axis)
-    panel.set(xlabel=curves.AXES[axis], ylabel=title, xlim=(0, None), ylim=(0, None))
+    figure, (panel,) = _panels(7.0, 2.8)
+    _bands(panel, comparison, partial(curves.values, pick=lambda line: line.get("memory_norm")))
+    panel.set(xlabel="round", ylabel="norm of the error memory", xlim=(0, None), ylim=(0, None))
     return _with_legend(figure) if panel.lines else None
 
 
 def waited_for(comparison: Comparison) -> Figure | None:
     """Draw how often clients were the last, in falling order; None where nobody was waited for."""
-    figure = Figure(figsize=(7.0, 2.8), layout="constrained")
-    panel = figure.subplots()
+    figure, (panel,) = _panels(7.0, 2.8)
     for index, group in enumerate(comparison.groups):
         count = np.sort(curves.times_waited_for(group.lines, group.clients))[::-1]
         if count.any():
-            style = look(index)
-            share = count / count.sum()
-            panel.step(range(1, len(share) + 1), share, where="mid", color=style.colour, label=_plain(group.label))
+            share, style = count / count.sum(), look(index).matplotlib
+            panel.step(range(1, len(share) + 1), share, where="mid", **style, label=plain(group.label))
     panel.set(xlabel="clients, those most waited for first", ylabel="share of the rounds", ylim=(0, None))
     panel.yaxis.set_major_formatter(lambda value, _: f"{value:.3g}")
     return _with_legend(figure) if panel.lines else None
@@ -252,32 +259,29 @@ def speeds(comparison: Comparison) -> Figure | None:
     groups = _noted(comparison)
     if not groups:
         return None
-    figure = Figure(figsize=(9.0, 0.9 + 0.34 * len(groups)), layout="constrained")
-    for panel, (field, title) in zip(figure.subplots(1, len(SPEEDS), sharey=True), SPEEDS.items(), strict=True):
-        found = [np.maximum(curves.quantiles(group.lines, field), 1e-9) for group in groups]
-        keys = ("whislo", "q1", "med", "q3", "whishi")
-        boxes = [{"label": _plain(group.label), **dict(zip(keys, map(float, five), strict=True))}
-                 for group, five in zip(groups, found, strict=True)]  # fmt: skip
+    figure, panels = _panels(9.0, 0.9 + 0.34 * len(groups), 1, len(SPEEDS), sharey=True)
+    for panel, (field, title) in zip(panels, SPEEDS.items(), strict=True):
+        boxes = []
+        for group in groups:
+            five = np.maximum(curves.quantiles(group.lines, field), 1e-9)
+            boxes.append({"label": plain(group.label)} | dict(zip(BOX, five.tolist(), strict=True)))
         panel.bxp(boxes, orientation="horizontal", showfliers=False, medianprops={"color": COLOURS[0], "lw": 2})
-        panel.set(xlabel=title, xscale="log" if max(map(np.max, found)) > 1e-9 else "linear")
+        panel.set(xlabel=title, xscale="log" if max(box["whishi"] for box in boxes) > 1e-9 else "linear")
         panel.invert_yaxis()
     return figure
 
 
 def available(comparison: Comparison) -> Figure | None:
     """Draw how many clients were there over time, and who they were in the first run; None where all always were."""
-    groups = [
-        group for group in _noted(comparison) if any(one["there"] is not None for one in curves.notes(group.lines))
-    ]
-    if not groups:
+    groups = _noted(comparison)
+    if not any(note["there"] is not None for group in groups for note in curves.notes(group.lines)):
         return None
-    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    _bands(left, comparison, curves.available, "seconds")
+    figure, (left, right) = _panels(9.0, 3.0, 1, 2)
+    present = partial(curves.values, pick=lambda line: (line.get("world") or {}).get("available"), axis="seconds")
+    _bands(left, comparison, present, "seconds")
     left.set(xlabel=curves.AXES["seconds"], ylabel="clients available", xlim=(0, None), ylim=(0, None))
-    first = _noted(comparison)[0]
-    lines = first.lines[0]
-    _map(right, curves.who_was_there_map(lines, first.clients), first.clients, len(lines))
+    lines, clients = groups[0].lines[0], groups[0].clients
+    _map(right, curves.who_was_there_map(lines, clients), clients, len(lines))
     right.set_title("available in the first run", fontsize=8)
     return _with_legend(figure)
 
@@ -287,28 +291,20 @@ def _noted(comparison: Comparison) -> list[Group]:
     return [group for group in comparison.groups if curves.notes(group.lines)]
 
 
-def embedded(comparison: Comparison, mark: str) -> dict[str, bytes]:
-    """Every picture of the report that this comparison has something for, as SVG."""
-    makers: Sequence[Callable[[Comparison], Figure | None]] = (
-        bars, score_parts, selections, clients, traffic, memory, seconds_spent, waited_for, speeds, available,
-    )  # fmt: skip
+_OF_A_PAGE: tuple[Callable[[Comparison], Figure | None], ...] = (
+    accuracy, bars, score_parts, selections, clients, traffic, memory, seconds_spent, waited_for, speeds, available,
+)  # fmt: skip
+
+
+def embedded(comparison: Comparison) -> dict[str, bytes]:
+    """Every picture of the page that this comparison has something for, as SVG; the accuracy, which readers with a
+    script do not see, as the smaller PNG."""
     found = {}
-    for make in makers:
+    for draw in _OF_A_PAGE:
         with rc_context(_STYLE | {"svg.fonttype": "none"}):
-            figure = make(comparison)
-            if figure is not None:
-                found[make.__name__] = saved(figure, ".svg", 100, _about(".svg", mark))
+            if figure := draw(comparison):
+                found[draw.__name__] = saved(figure, ".png" if draw is accuracy else ".svg", 100)
     return found
-
-
-def _axis(panel: Axes, comparison: Comparison, axis: str) -> None:
-    """A logarithmic axis where methods differ by more than a factor in what they send; else one that begins at 0."""
-    lines = [one for group in comparison.groups if group.counts(axis) for one in group.lines]
-    if curves.wide(lines, axis):
-        panel.set_xscale("log")
-        panel.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    else:
-        panel.set_xlim(0, None)
 
 
 _FIGURES: dict[str, tuple[Callable[[Comparison], Figure | None], tuple[str, ...]]] = {
@@ -325,9 +321,9 @@ def names() -> list[str]:
     return [f"{name}{ending}" for name, (_, endings) in _FIGURES.items() for ending in endings]
 
 
-def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
-    """Each picture in each format; `mark` goes into the files as their creator."""
-    written = []
+def write(comparison: Comparison, folder: Path) -> list[Path]:
+    """Each picture in each format."""
+    paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, (draw, endings) in _FIGURES.items():
@@ -339,40 +335,24 @@ def write(comparison: Comparison, folder: Path, mark: str) -> list[Path]:
                     figure.supxlabel(RECONSTRUCTED, fontsize=6, x=0.01, ha="left")
                 for ending in endings:
                     path = folder / f"{name}{ending}"
-                    write_whole(path, saved(figure, ending, 300, _about(ending, mark)))
-                    written.append(path)
+                    write_whole(path, saved(figure, ending, 300))
+                    paths.append(path)
     except OSError as error:
         raise HeteroSelectError(f"--figures: {folder} cannot be written ({error.strerror or error}).") from error
-    return written
+    return paths
 
 
-def _about(ending: str, mark: str) -> dict[str, str | None]:
-    """What a file says of itself; no date, so that the same runs give the same file."""
-    if ending == ".png":
-        return {"Software": mark}
-    return {"Creator": mark, "CreationDate" if ending == ".pdf" else "Date": None}
+def _panels(width: float, height: float, down: int = 1, across: int = 1, **shared: Any) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, list(figure.subplots(down, across, squeeze=False, **shared).flat)
 
 
-def _bands(
-    panel: Axes,
-    comparison: Comparison,
-    pick: Callable[[Lines], curves.Curve],
-    axis: str = "rounds",
-    width: float = 1.2,
-) -> None:
+def _bands(panel: Axes, comparison: Comparison, pick: Callable[[Lines], curves.Curve], axis: str = "rounds") -> None:
     """Draw the mean and the seed band of each method that has one, and for which the `axis` means something."""
-    for index, group in enumerate(comparison.groups):
-        band, style = curves.thinned(curves.band([pick(lines) for lines in group.lines])), look(index)
-        if len(band.x) and group.counts(axis):
-            stroke, marker = _STROKES[style.dash], "" if len(band.x) > 1 else "o"
-            label = _plain(group.label)
-            panel.plot(band.x, band.mean, color=style.colour, ls=stroke, lw=width, marker=marker, label=label)
-            panel.fill_between(band.x, band.low, band.high, color=style.colour, alpha=0.16, lw=0)
-
-
-def _plain(label: str) -> str:
-    """A dollar is no formula, and a leading underscore does not hide a method."""
-    return label.replace("$", r"\$") if not label.startswith("_") else " " + label.replace("$", r"\$")
+    for place, group, band in comparison.bands(pick, axis):
+        marker, style = "" if len(band.x) > 1 else "o", look(place)
+        panel.plot(band.x, band.mean, **style.matplotlib, marker=marker, label=plain(group.label))
+        panel.fill_between(band.x, band.low, band.high, color=style.colour, alpha=0.16, lw=0)
 
 
 def _with_legend(figure: Figure) -> Figure:

@@ -1,17 +1,14 @@
 """The page of a tuning: what each method gains over its default, and all its trials."""
 
-import io
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from heteroselect.comparison.over_seeds import FINAL
-from heteroselect.comparison.report import MARK
-from heteroselect.comparison.report.figure import STYLE
-from heteroselect.comparison.report.html import page, picture, row, section, table
+from heteroselect.comparison.report.figure import STYLE, saved
+from heteroselect.comparison.report.html import listed, page, picture, row, section, table
 from heteroselect.comparison.report.style import COLOURS, INK, QUIET
 from heteroselect.comparison.trials import QUARTER, THIRD
 from heteroselect.comparison.tune import Found, line, shown
@@ -61,15 +58,12 @@ def _value(by: str, score: Sequence[float]) -> float:
 
 def render(found: Sequence[Found], by: str, command: str) -> str:
     """The whole page."""
-    content = io.BytesIO()
     with rc_context(STYLE):
-        draw(found, by).savefig(content, format="svg", metadata={"Date": None, "Creator": MARK})
+        shot = picture(saved(draw(found, by), ".svg"), "the trials of each method")
     heads = ["method", "default", "tuned", "settings that differ"]
-    body = [row([escape(cell) for cell in line(one, by)]) for one in found]
     caption = f"By {NAMES[by]}, the mean over seeds, on the validation examples."
-    shot = picture(content.getvalue(), "the trials of each method")
-    notes = "".join(f'<p class="caption">{escape(one)}</p>' for one in gaps(one.contest.name for one in found))
-    sections = [section("Default and tuned", caption, table(heads, body), notes, shot)]
+    notes = listed(gaps(one.contest.name for one in found))
+    sections = [section("Default and tuned", caption, table(heads, (row(line(one, by)) for one in found)), notes, shot)]
     for one in found:
         ranges = "; ".join(
             f"{knob.key.removeprefix('method.')} {knob.range.low:g} to {knob.range.high:g} ({knob.range.scale})"
@@ -88,7 +82,7 @@ def _trials(one: Found, by: str) -> str:
         settings = [str(trial.settings[key]) if key in trial.settings else "default" for key in keys]
         scores = [shown(by, one.early[trial.number]), shown(by, one.late.get(trial.number))]
         number = f"{trial.number}{' (best)' if trial.number == one.best else ''}"
-        rows.append(row([escape(cell) for cell in (number, *settings, *scores)]))
+        rows.append(row([number, *settings, *scores]))
     return table(heads, rows)
 
 

@@ -1,6 +1,5 @@
 """A page of runs, and figures for a paper, as files."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +14,9 @@ LARGEST = 100_000_000
 """Bytes of a page or a figure: there are bounds to the points and cells that one has."""
 
 
-def write(folders: Sequence[Path], page: Path, figures: Path | None, command: str) -> list[str]:
-    """Write the page of the runs in these folders, and the figures where they are wanted; returns what there is to say
-    about it."""
-    from heteroselect.comparison.report.load import compare
-
-    return write_comparison(compare(folders), page, figures, command)
-
-
 def write_comparison(comparison: "Comparison", page: Path, figures: Path | None, command: str) -> list[str]:
-    """The same of runs that are read already. All is drawn and checked before anything is written, so that an error
-    leaves nothing half done."""
+    """Write the page of these runs, and the figures where they are wanted; returns what there is to say of it. All is
+    drawn and checked before anything is written, so that an error leaves nothing half done."""
     from heteroselect.comparison.report import pictures  # the drawing library takes a second to import
     from heteroselect.comparison.report.page import render
 
@@ -35,7 +26,7 @@ def write_comparison(comparison: "Comparison", page: Path, figures: Path | None,
     if figures is not None:
         for name in pictures.names():
             refuse_others(figures / name, "--figures", MARK)
-        drawn = pictures.write(comparison, figures, MARK)
+        drawn = pictures.write(comparison, figures)
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, text.encode())
@@ -65,14 +56,11 @@ def read_former(path: Path, option: str) -> Any:
     that is too large, or cannot be read, is refused: nobody can tell what would be lost with it."""
     try:
         return read_json(path)
-    except TooLargeError as error:
-        raise HeteroSelectError(
-            f"{option}: {path} is too large to see what would be lost if it were written again ({error}); allowed is a "
-            "new folder."
-        ) from error
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as error:
-        raise HeteroSelectError(
-            f"{option}: {path} cannot be read ({error.strerror}); allowed is a new folder."
-        ) from error
+    except (TooLargeError, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        lost = f"{path} cannot be read ({why}), and what it holds would be lost"
+        raise HeteroSelectError(f"{option}: {lost}; name a new folder.") from error
+    except ValueError:
+        return None
