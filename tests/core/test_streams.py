@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from heteroselect.core.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
+from heteroselect.core.draws import Draws, drawing_from, seeded_construction, watch_draws
+from heteroselect.core.streams import Streams
 
 
 @pytest.fixture(autouse=True)

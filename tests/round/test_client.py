@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from heteroselect import methods
+from heteroselect.core.draws import Draws, seeded_construction
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.messages import Calibrate, Order, Question
 from heteroselect.core.state import PartState, State, flat
-from heteroselect.core.streams import Draws, Streams, seeded_construction
+from heteroselect.core.streams import Streams
 from heteroselect.core.update import Update
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples, Pixels

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from heteroselect.core.draws import Draws, drawing_from
 from heteroselect.core.flat import FlatModel, Loss
-from heteroselect.core.streams import Draws, drawing_from
 from heteroselect.errors import HeteroSelectError
 
 

@@ -2,14 +2,12 @@
 they are known."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
+from heteroselect.core.streams import Streams
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Devices:
     def mean(self) -> float:
         return (self.low_seconds + self.high_seconds) / 2
 
-    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+    def step_seconds(self, clients: int, streams: Streams) -> Reals:
         """Seconds per step of each client; the same in every round of a run."""
         if self.draw == "authors":
             return authors_step_seconds(streams.seed, clients, self.low_seconds, self.high_seconds)
@@ -49,7 +47,7 @@ class FlopDevices:
         """Seconds per step of a device of middling speed."""
         return float(self.at(np.array(0.5)))
 
-    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+    def step_seconds(self, clients: int, streams: Streams) -> Reals:
         """Seconds per step of each client; the same in every round of a run."""
         return self.at(streams.numpy("devices").uniform(size=clients))
 
@@ -68,7 +66,7 @@ class GivenDevices:
     def mean(self) -> float:
         return float(self.seconds.mean())
 
-    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+    def step_seconds(self, clients: int, streams: Streams) -> Reals:
         if len(self.seconds) != clients:
             raise ValueError(f"seconds: allowed is one number for each of the {clients} clients, not {self.seconds}")
         return self.seconds

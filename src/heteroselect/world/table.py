@@ -2,16 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from heteroselect.core.arrays import Reals
+from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
 from heteroselect.extras import installed_files
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 REFERENCE_GFLOP = 0.6
 """Billions of operations of a forward pass of MobileNet V2 (Sandler et al., CVPR 2018: 300 million multiply-adds),
@@ -40,29 +35,10 @@ class DeviceTable:
     def __len__(self) -> int:
         return max(len(column) for column in (self.flops, self.up, self.down, ()) if column is not None)
 
-    def drawn(self, clients: int, streams: "Streams") -> "DeviceTable":
+    def drawn(self, clients: int, streams: Streams) -> "DeviceTable":
         """The devices of the clients: as many rows as there are clients, drawn without replacement."""
         if clients > len(self):
             raise ValueError(f"allowed is at least a row for each of the {clients} clients, not {len(self)}")
         rows = streams.numpy("device table").permutation(len(self))[:clients]
         flops, up, down = (None if column is None else column[rows] for column in (self.flops, self.up, self.down))
         return DeviceTable(flops, up, down)
-
-
-@dataclass(frozen=True)
-class GivenLinks:
-    """Links whose rates in bit/s are known, one number per client, and the same in every round."""
-
-    rates: Reals
-    stress: str = "none"
-
-    @property
-    def mean(self) -> float:
-        """The median: a few links of a table are so fast that the mean would be nobody's."""
-        return float(np.median(self.rates))
-
-    def draw(self, losses: Reals, rng: np.random.Generator) -> Reals:
-        """The rate of each client; of the losses only their number is used."""
-        if len(self.rates) != len(losses):
-            raise ValueError(f"rates: allowed is one number for each of the {len(losses)} clients, not {self.rates}")
-        return self.rates

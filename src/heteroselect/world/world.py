@@ -2,20 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.conditions import Conditions
+from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
 from heteroselect.world.attack import Attack
 from heteroselect.world.clock import Clock
 from heteroselect.world.faults import Faults
 from heteroselect.world.links import MeasuredLinks
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 Losses = Callable[[], Reals]
 """Gives the present loss of every client, when it is called."""
@@ -30,12 +28,12 @@ class World(Protocol):
     at each of them, so a world that does not depend on losses does not call it.
     """
 
-    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions: ...
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: Streams) -> Conditions: ...
 
 
 @runtime_checkable
 class _Typical(Protocol):
-    def typical(self, clients: int, streams: "Streams") -> tuple[float, float]: ...
+    def typical(self, clients: int, streams: Streams) -> tuple[float, float]: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Environment:
     attack: Attack = Attack()
 
 
-def typical(world: World, clients: int, streams: "Streams") -> tuple[float, float]:
+def typical(world: World, clients: int, streams: Streams) -> tuple[float, float]:
     """Mean uplink in bit/s and mean seconds per step, which the time budget of eq. 8 is made of.
 
     A world may have a method of this name that knows them; of any other it is what its clients have at second 0.
