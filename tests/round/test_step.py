@@ -194,11 +194,6 @@ def test_models_are_mixed():
     assert second.server.weights.vector.tolist() == pytest.approx([0.6 - rate * 0.6, rate, 0.0])
 
 
-def test_a_constant_discount_of_updates():
-    run = Run((2.0, 3.0, 7.0), Buffer(size=1, exponent=0.0))
-    assert [one.record.weights for one in run.steps(6)] == [[1.0]] * 6
-
-
 def test_an_answer_counts_by_the_variance_at_the_density_that_it_was_told_at_its_start():
     # the first schedule, not discounted. 1/(1 + V) = 2θ/π, so that weights are as densities: 0.05 to 0.15, the
     # double of both, then client 2 of the first step (0.8) beside client 0 of the third (0.2), then 1 of the third
