@@ -59,12 +59,9 @@ def watch_draws(call: Callable[[], object]) -> Draws:
 
 @contextmanager
 def drawing_from(generator: torch.Generator, draws: Draws) -> Iterator[None]:
-    """Every random number that torch draws inside comes from `generator`.
-
-    A user's own nn.Dropout, a functional dropout or torch.rand in `forward` are all covered. Modes are local to
-    a thread: clients in a pool do not mix. Only the functions that do draw pay for it. (Not covered: activation
-    checkpointing around dropout, which replays torch's own generator and no other.)
-    """
+    """Every random number that torch draws inside comes from `generator`, whoever draws it. Modes are local to a
+    thread: clients in a pool do not mix. Only the functions that do draw pay for it. (Not covered: activation
+    checkpointing around dropout, which replays torch's own generator and no other.)"""
     if draws.hidden:
         with _SeededOperators(generator):
             yield
@@ -91,10 +88,8 @@ class _SeededFunctions(TorchFunctionMode):
 
 
 class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Every random operator inside takes its numbers from `generator`; `drawn` counts them.
-
-    It sees all operators, below modules and functions, which is thorough and slow.
-    """
+    """Every random operator inside, below modules and functions, takes its numbers from `generator`: thorough and slow.
+    `drawn` counts them."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -128,12 +123,9 @@ class _SeededOperators(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def _usual_functions() -> frozenset[Any]:
     """Torch's functions that draw random numbers, as far as their names tell."""
     names = "dropout rand normal bernoulli multinomial poisson uniform exponential geometric cauchy gumbel rrelu"
-    found = set()
-    for place in (torch, torch.Tensor, torch.nn.functional):
-        for name in dir(place):
-            if any(word in name for word in names.split()) and callable(getattr(place, name)):
-                found.add(getattr(place, name))
-    return frozenset(found)
+    places = torch, torch.Tensor, torch.nn.functional
+    named = [getattr(place, name) for place in places for name in dir(place) if any(n in name for n in names.split())]
+    return frozenset(filter(callable, named))
 
 
 def _device(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.device:

@@ -86,27 +86,19 @@ def bounded_reports(
     Shares of `labels`, where a part needs them, differ from client to client by their nature: they only have to be
     shares, of one of the first LABELS classes."""
     names = Counter(name for upload in uploads.values() for name in upload.report)
-    known = [name for name, count in names.items() if 2 * count > len(uploads) or (labels and is_label(name))]
+    shares = set(filter(is_label, names)) if labels else set()
+    known = [name for name, count in names.items() if 2 * count > len(uploads) or name in shares]
     reports = {client: {n: one.report[n] for n in known if n in one.report} for client, one in uploads.items()}
-    events = [
-        Event(client, "claim", "it reported what the others do not")
-        for client, one in uploads.items()
-        if len(reports[client]) < len(one.report)
-    ]
+    strange = [client for client, one in uploads.items() if len(reports[client]) < len(one.report)]
+    events = [Event(client, "claim", "it reported what the others do not") for client in strange]
     for name in known:
         clients = [client for client in uploads if name in reports[client]]
         claimed = np.array([reports[client][name] for client in clients], np.float64)
-        found, places = _shares(claimed) if labels and is_label(name) else bounded(claimed, bound)
-        for place in places:
+        found = np.clip(np.nan_to_num(claimed), 0.0, 1.0) if name in shares else bounded(claimed, bound)[0]
+        for place in np.flatnonzero(found != claimed):
             reports[clients[place]][name] = float(found[place])
             events.append(_noted(clients[place], name, claimed[place], found[place]))
     return {client: replace(one, report=reports[client]) for client, one in uploads.items()}, events
-
-
-def _shares(claimed: Reals) -> tuple[Reals, Counts]:
-    """The claims as shares, and the places of those that were none."""
-    found = np.clip(np.nan_to_num(claimed), 0.0, 1.0)
-    return found, np.flatnonzero(found != claimed)
 
 
 def is_label(name: str) -> bool:

@@ -31,8 +31,7 @@ from heteroselect.round.method import Method, naming
 
 @dataclass(frozen=True)
 class Task:
-    """What every client is told of the job once: the loss, how to read the inputs, and how the model draws
-    random numbers while it trains (dropout)."""
+    """What every client is told once: the loss, how to read the inputs, and how the model draws random numbers."""
 
     loss: Loss
     pixels: Pixels | None

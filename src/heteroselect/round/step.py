@@ -94,8 +94,8 @@ def observe(ctx: RoundContext, now: float, busy: Counts, losses: Callable[[], Re
 
 
 def start(ctx: RoundContext, seen: Observation) -> tuple[RoundContext, list[InFlight], Messages]:
-    """Draw who starts next and let them train: what they work with is known at their start, and so is when each will be
-    done. Returns the round with what the selector keeps, those who are at work now, and what is sent for them."""
+    """Draw who starts next and let them train; return the round with what the selector keeps, those who are at work now
+    and when each will be done, and what is sent for them."""
     method, environment, server = ctx.method, ctx.environment, ctx.server
     plan = select_and_allocate(ctx, seen)
     ids, densities = plan.cohort.ids, plan.allocation.densities

@@ -22,10 +22,10 @@ Kind = Literal["none", "flip", "hidden", "gaussian", "labels", "lie"]
 
 @dataclass(frozen=True)
 class Attack:
-    """`flip` sends −`strength` times the update. `hidden` sends its opposite, as long as the screen lets pass: 0.99
-    times the bound, which it knows, times the median of the others. `gaussian` sends noise that is `strength` times as
-    long as the update. `labels` trains on labels that are turned around (class c becomes C − 1 − c). `lie` claims a
-    loss and lengths that are `strength` times the true ones, and sends what it should."""
+    """`flip` sends −`strength` times the update. `hidden` sends its opposite, as long as the screen, whose bound it
+    knows, lets pass. `gaussian` sends noise that is `strength` times as long as the update. `labels` trains on labels
+    that are turned around (class c becomes C − 1 − c). `lie` claims a loss and lengths that are `strength` times the
+    true ones, and sends what it should."""
 
     kind: Kind = "none"
     share: float = 0.0

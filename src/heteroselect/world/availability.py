@@ -15,11 +15,8 @@ from heteroselect.world.world import Losses, World, typical
 
 @dataclass(frozen=True)
 class Availability:
-    """Intervals [start, end) of some clients, each repeated with its period; built by `of`.
-
-    Client k of a run has those of client k modulo their number (`known`). One entry of `owner`, `starts`, `ends` and
-    `periods` per interval; intervals of one client neither touch nor overlap.
-    """
+    """Intervals [start, end) of some clients, each repeated with its period; built by `of`, so that those of a client
+    neither touch nor overlap. Client k of a run has those of client k modulo their number (`known`)."""
 
     known: int
     owner: Counts

@@ -10,11 +10,8 @@ from heteroselect.core.arrays import Reals
 
 @dataclass(frozen=True)
 class MeasuredLinks:
-    """Bandwidths in bit/s as measured, smoothed: B ← keep·B + (1 − keep)·measured.
-
-    A client that was never measured is given the median of the others, and the middle of the expected range before
-    anybody was.
-    """
+    """Bandwidths in bit/s as measured, smoothed: B ← keep·B + (1 − keep)·measured. A client that was never measured is
+    given the median of the others, and the middle of the expected range before anybody was."""
 
     low_mbps: float = 1.0
     high_mbps: float = 5.0

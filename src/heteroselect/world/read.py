@@ -16,9 +16,7 @@ from heteroselect.world.availability import Availability
 from heteroselect.world.table import REFERENCE_GFLOP, DeviceTable
 from heteroselect.world.traces import LinkTrace, Rates
 
-LONGEST = 64_000_000
-"""Bytes of a file's text, a hundred times those of the measured traces: rows that are as short as can be take 0.4 s and
-34 MB of memory for each megabyte, so that whatever a stranger's settings name is read within half a minute."""
+LONGEST = 64_000_000  # bytes of a file's text, a hundred times those of the measured traces: half a minute
 
 
 def read_link_trace(path: str | Path, offset: float = 0.0) -> LinkTrace:

@@ -75,11 +75,8 @@ class Rates:
 
 @dataclass(frozen=True)
 class LinkTrace:
-    """Rates up, and perhaps down, of some links: client k has link k modulo their number, so one link may serve all.
-
-    Client k reads its trace from second k·`offset` on, so that clients of one trace need not change at once; or from
-    its own of the seconds in `offsets`, where these were drawn (`dealt`).
-    """
+    """Rates up, and perhaps down, of some links: client k has link k modulo their number, and reads its trace from
+    second k·`offset` on, or from its own of the seconds in `offsets`, where these were drawn (`dealt`)."""
 
     up: tuple[Rates, ...]
     down: tuple[Rates, ...] = ()

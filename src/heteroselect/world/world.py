@@ -23,9 +23,8 @@ Losses = Callable[[], Reals]
 class World(Protocol):
     """Links, devices and availability of all clients, as a function of the round and the simulated second.
 
-    The same arguments give the same conditions, and nothing is kept from call to call, so that a run can be resumed.
-    Random numbers come from `streams`. `losses()` gives the present loss of every client; that costs a forward pass
-    at each of them, so a world that does not depend on losses does not call it.
+    The same arguments give the same conditions, with random numbers from `streams`, and nothing is kept from call to
+    call, so that a run can be resumed. `losses()` costs a forward pass at each client: call it only where it matters.
     """
 
     def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: Streams) -> Conditions: ...
@@ -49,10 +48,8 @@ class Environment:
 
 
 def typical(world: World, clients: int, streams: Streams) -> tuple[float, float]:
-    """Mean uplink in bit/s and mean seconds per step, which the time budget of eq. 8 is made of.
-
-    A world may have a method of this name that knows them; of any other it is what its clients have at second 0.
-    """
+    """Mean uplink in bit/s and mean seconds per step, which the time budget of eq. 8 is made of: what a method of this
+    name knows, where the world has one, else what its clients have at second 0."""
     if isinstance(world, _Typical):
         return world.typical(clients, streams)
     found = world.conditions(1, 0.0, clients, lambda: np.ones(clients), streams)
@@ -61,8 +58,7 @@ def typical(world: World, clients: int, streams: Streams) -> tuple[float, float]
 
 
 def measured_links(world: World) -> MeasuredLinks | None:
-    """The measured links at the bottom of a world, which an engine adds its measurements to; None where there are
-    none."""
+    """The measured links at the bottom of a world, which an engine adds its measurements to; None without any."""
     inner: object = world
     while hasattr(inner, "world"):
         inner = inner.world
