@@ -36,7 +36,7 @@ from heteroselect.world import (
     day_cycle,
     read_devices,
 )
-from heteroselect.world.table import phones
+from heteroselect.world.devices import phones
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "worlds"
 CLIENTS, STREAMS = 100, Streams(42)

@@ -124,19 +124,6 @@ def test_it_is_compared_with_others_and_the_grid_goes_on(mine: Path, tmp_path: P
     assert "two of them have one name" in str(found.exception)
 
 
-def test_a_grid_with_a_part_from_a_file_goes_on(mine: Path, tmp_path: Path) -> None:
-    grid = tmp_path / "grid"
-    words = sets(**{"method.select.kind": f"{mine}:Seldom", "method.solver.steps": 2})
-    compare = ["compare", "mnist", "--methods", "heteroselect,fedavg", "--seeds", "1", "--out", grid, "--quiet", *words]
-    assert call(*compare).exit_code == 0
-    victim = grid / "fedavg" / "seed-1"
-    kept = read_summary(victim)["model_sha256"]
-    (victim / "summary.json").unlink()  # as if it had been killed before its end
-    found = call(*compare)
-    assert found.exit_code == 0, found.output
-    assert read_summary(victim)["model_sha256"] == kept
-
-
 def test_it_is_marked_as_the_users_own(mine: Path) -> None:
     found = call("methods", f"{mine}:seldom")
     assert found.exit_code == 0, found.output

@@ -28,11 +28,11 @@ from heteroselect.round.method import Method
 from heteroselect.round.server import Clients, InFlight, RoundOutcome, Server
 from heteroselect.round.stages import Answers, Observation, Plan, RoundContext
 from heteroselect.round.stages.aggregate import aggregate
-from heteroselect.round.stages.answers import answered, asked_for, messages, passes
 from heteroselect.round.stages.conclude import conclude
 from heteroselect.round.stages.observe import ask_losses, conditions_at, when_somebody_comes
 from heteroselect.round.stages.receive import accept, fates
 from heteroselect.round.stages.select import select_and_allocate
+from heteroselect.round.stages.train import answered, asked_for, messages, passes
 from heteroselect.world import Environment
 from heteroselect.world.clock import Seconds, Spent, Timing
 from heteroselect.world.ledger import Messages

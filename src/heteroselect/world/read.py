@@ -13,7 +13,7 @@ from heteroselect.core.arrays import Reals
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import opened_text
 from heteroselect.world.availability import Availability
-from heteroselect.world.table import REFERENCE_GFLOP, DeviceTable
+from heteroselect.world.devices import REFERENCE_GFLOP, DeviceTable
 from heteroselect.world.traces import LinkTrace, Rates
 
 LONGEST = 64_000_000  # bytes of a file's text, a hundred times those of the measured traces: half a minute
@@ -54,15 +54,14 @@ def _rates(path: str | Path, rows: list[tuple[int, dict[str, float]]], column: s
     return Rates(seconds, np.array([row[column] for _, row in rows]) * 1e6, float(seconds[-1] + last))
 
 
-def read_devices(path: str | Path, reference_gflop: float = REFERENCE_GFLOP) -> DeviceTable:
+def read_devices(path: str | Path) -> DeviceTable:
     """The table in a file with a row per device and some of the columns `gflops` or `compute_ms`, `up_mbps` or
     `up_kbps`, `down_mbps` or `down_kbps`.
 
-    `gflops` are billions of operations per second; `compute_ms` are the milliseconds of a forward pass that takes
-    `reference_gflop` billions of them.
+    `gflops` are billions of operations per second; `compute_ms` are the milliseconds of a forward pass of MobileNet V2.
     """
     scales = {
-        "flops": {"gflops": 1e9, "compute_ms": reference_gflop * 1e12},
+        "flops": {"gflops": 1e9, "compute_ms": REFERENCE_GFLOP * 1e12},
         "up": {"up_mbps": 1e6, "up_kbps": 1e3},
         "down": {"down_mbps": 1e6, "down_kbps": 1e3},
     }
