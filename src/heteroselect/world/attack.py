@@ -58,8 +58,7 @@ class Attack:
         if self.kind in ("none", "labels") or not ours:
             return dict(uploads)
         if self.kind == "lie":
-            lies = {k: {name: self.strength * value for name, value in uploads[k].report.items()} for k in ours}
-            return {**uploads, **{k: replace(uploads[k], report=report) for k, report in lies.items()}}
+            return {**uploads, **{client: self._lying(uploads[client]) for client in ours}}
         sent = {client: decode(one.payload, size, codecs) for client, one in uploads.items() if one.payload}
         others = [update.norm() for client, update in sent.items() if not hostile[client]]
         reach = 0.99 * (bound or self.strength) * float(np.median(others)) if others else 0.0
@@ -68,6 +67,9 @@ class Attack:
             rng = streams.numpy("hostile update", round=round, client=client)
             changed[client] = replace(uploads[client], payload=encode(self._turned(sent[client], reach, rng)))
         return changed
+
+    def _lying(self, upload: Upload) -> Upload:
+        return replace(upload, report={name: self.strength * value for name, value in upload.report.items()})
 
     def _turned(self, update: Update, reach: float, rng: np.random.Generator) -> Update:
         values = update.values.astype(np.float64)

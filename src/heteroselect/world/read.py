@@ -126,15 +126,16 @@ def _rows(
             wanted = [name for name in needed + optional if name in reader.fieldnames]
             for row in reader:
                 line = reader.line_num
-                nothing = {name for name in empty if row.get(name) == ""}
-                yield line, {n: math.nan if n in nothing else _number(path, line, n, row) for n in wanted}
+                yield line, {name: _number(path, line, name, row, name in empty) for name in wanted}
     except (OSError, EOFError, ValueError, lzma.LZMAError, csv.Error) as error:
         raise HeteroSelectError(f"{path}: allowed is a CSV file that can be read ({error}).") from None
     if line == 1:
         raise HeteroSelectError(f"{path}: there is nothing below the header; allowed is a CSV file of at least a row.")
 
 
-def _number(path: str | Path, line: int, name: str, row: dict[str, str]) -> float:
+def _number(path: str | Path, line: int, name: str, row: dict[str, str], may_be_empty: bool) -> float:
+    if may_be_empty and row[name] == "":
+        return math.nan
     try:
         value = float(row[name])
     except ValueError:
