@@ -20,9 +20,10 @@ from heteroselect.comparison.report.figure import save
 from heteroselect.comparison.report.style import COLOURS, QUIET
 from heteroselect.core.arrays import Reals
 from heteroselect.core.conditions import Conditions
+from heteroselect.core.draws import Draws
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.flops import step_flops
-from heteroselect.core.streams import Draws, Streams
+from heteroselect.core.streams import Streams
 from heteroselect.world import (
     Coupling,
     DrawnWorld,
@@ -35,7 +36,7 @@ from heteroselect.world import (
     day_cycle,
     read_devices,
 )
-from heteroselect.world.table import phones
+from heteroselect.world.devices import phones
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "worlds"
 CLIENTS, STREAMS = 100, Streams(42)

@@ -1,7 +1,6 @@
 """What every allocator promises."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,70 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from contracts.found import bits, each, stored
 from heteroselect.core.cohort import Outcome
 from heteroselect.core.moment import Moment
-from heteroselect.core.part import check, setting
-from heteroselect.core.state import by_role, flat
 from heteroselect.core.traits import traits_of
-from heteroselect.parts.allocate import (
-    All,
-    Allocation,
-    Deadline,
-    FedBand,
-    FedCG,
-    FlexCom,
-    OptRate,
-    Price,
-    ScoreShare,
-    UniformShare,
-    Waterfill,
-)
+from heteroselect.parts.allocate import Deadline, FedBand, FedCG, Price, ScoreShare, UniformShare, Waterfill
 from heteroselect.parts.compress import Drive
 from parts.allocate.situations import allocate, context, links
 
 RANDOM = settings(max_examples=25, deadline=None, derandomize=True)
 
 
-@dataclass(frozen=True)
-class Alternate:
-    """A user's own: everything in even rounds, a little in odd ones; it remembers the rounds."""
-
-    kind: ClassVar[str] = "alternate"
-    minimum: float = setting(0.1, "density of odd rounds", gt=0, le=1)
-
-    @property
-    def average(self):
-        return (1 + self.minimum) / 2
-
-    def allocate(self, scores, cohort, context):
-        theta = 1.0 if len(context.state.get("rounds", ())) % 2 else self.minimum
-        return Allocation(theta, np.full(len(scores), theta))
-
-    def learn(self, state, outcome):
-        return {"rounds": np.append(state.get("rounds", np.empty(0)), outcome.round)}
-
-
-FREE = {"ceiling": "none", "warmup_rounds": 0}
-SHARES = [
-    UniformShare(),
+MORE = [
     UniformShare(amplitude=0.4, floor=0.08, warmup_rounds=1, ceiling="paper"),
-    ScoreShare(),
-    ScoreShare(warmup="allocated"),
-    ScoreShare(ceiling="strict"),
-    Waterfill(),
     Waterfill(warmup="ramp", warmup_rounds=4, ceiling="none"),
+    *(FedCG(0.5), FedBand(0.5), Deadline(deadline=10.0), Price(1.0, 5.0)),
 ]
-OTHERS = [
-    FlexCom(),
-    FlexCom(0.5),
-    OptRate(),
-    FedCG(),
-    FedCG(0.5),
-    FedBand(),
-    FedBand(0.5),
-]
-OURS = [Deadline(), Deadline(deadline=10.0), Price(), Price(1.0, 5.0)]
-ALL = [All(), *SHARES, *OTHERS, *OURS, Alternate()]
+EACH = each("allocate", *MORE)
+INSIDE = each("allocate", *MORE, only=lambda part: getattr(part, "minimum", 0.0) <= part.average)
+NOT_ALL = ScoreShare, FedCG, Price
+"""Spend less where bounds are met, or as much as pays."""
 CLIENTS = st.lists(
     st.tuples(
         st.one_of(st.just(0.0), st.floats(1e-6, 1)),
@@ -98,11 +53,10 @@ def picked(situation, order):
     return replace(situation, population=situation.population.only(order), conditions=situation.conditions.only(order))
 
 
-@pytest.mark.parametrize("part", ALL, ids=repr)
+@INSIDE
 @given(clients=CLIENTS, moment=MOMENTS)
 @RANDOM
 def test_densities_stay_in_their_box_and_follow_a_relabelling(part, clients, moment):
-    check(part)
     scores, situation = told(clients, moment)
     found = allocate(part, scores, situation)
     least = getattr(part, "minimum", 1.0)
@@ -115,7 +69,7 @@ def test_densities_stay_in_their_box_and_follow_a_relabelling(part, clients, mom
     assert_allclose(again.densities, found.densities[order], rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("part", [part for part in SHARES if part.ceiling != "none"], ids=repr)
+@each("allocate", only=lambda part: getattr(part, "ceiling", "none") != "none")
 @given(clients=CLIENTS, moment=MOMENTS)
 @RANDOM
 def test_no_share_goes_over_its_ceiling_but_in_a_full_warmup(part, clients, moment):
@@ -125,21 +79,7 @@ def test_no_share_goes_over_its_ceiling_but_in_a_full_warmup(part, clients, mome
     assert (found.warmup and part.warmup == "full") or (found.densities <= caps * (1 + 1e-12)).all()
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        All(),
-        UniformShare(),
-        Waterfill(**FREE),
-        Waterfill(),
-        FlexCom(),
-        OptRate(),
-        Deadline(),
-        FedBand(),
-        Alternate(),
-    ],
-    ids=repr,
-)
+@each("allocate", only=lambda part: not isinstance(part, NOT_ALL) and getattr(part, "minimum", 0.0) <= part.average)
 @given(clients=CLIENTS, moment=MOMENTS)
 @RANDOM
 def test_the_budget_is_spent_unless_that_is_impossible(part, clients, moment):
@@ -157,7 +97,7 @@ def test_the_budget_is_spent_unless_that_is_impossible(part, clients, moment):
 @RANDOM
 def test_in_proportion_to_the_score_the_budget_is_spent_where_no_bound_is_met(clients):
     scores, situation = told(clients)
-    found = allocate(ScoreShare(**FREE, minimum=1e-9), scores, situation)
+    found = allocate(ScoreShare(ceiling="none", warmup_rounds=0, minimum=1e-9), scores, situation)
     if (found.densities < 1).all():
         assert found.densities.sum() == pytest.approx(found.theta * len(scores), abs=1e-6)
 
@@ -173,7 +113,7 @@ def test_fedcg_spends_the_average(clients, average):
         assert found.densities.mean() >= average - 1e-6
 
 
-@pytest.mark.parametrize("part", [part for part in ALL if "scores" in traits_of(part).needs], ids=repr)
+@each("allocate", only=lambda part: "scores" in traits_of(part).needs)
 @given(clients=CLIENTS, moment=MOMENTS)
 @RANDOM
 def test_under_one_ceiling_a_higher_score_never_gets_less_and_no_number_is_refused(part, clients, moment):
@@ -186,34 +126,25 @@ def test_under_one_ceiling_a_higher_score_never_gets_less_and_no_number_is_refus
                 allocate(part, np.where(np.arange(len(scores)) == 0, value, scores), situation)
 
 
-@pytest.mark.parametrize("part", ALL, ids=repr)
+@EACH
 def test_what_it_is_told_is_left_as_it_was_and_the_answer_is_the_same_again(part):
     clients = [(0.0, 1e6, 1.0, 10, np.nan), (0.5, 5e6, 3.0, 30, 2.0), (1.0, 2e7, 0.5, 20, 7.0)]
-    scores, situation = told(clients)
-    first = allocate(part, scores, situation)
-    again = allocate(part, scores, situation)
-    assert first.densities.tobytes() == again.densities.tobytes()
-    assert first.theta == again.theta
-    fresh, untouched = told(clients)
-    assert scores.tolist() == fresh.tolist()
-    assert situation.conditions.up.tolist() == untouched.conditions.up.tolist()
-    assert situation.population.sizes.tolist() == untouched.population.sizes.tolist()
+    asked = told(clients)
+    assert bits(allocate(part, *asked)) == bits(allocate(part, *asked))
+    assert bits(asked) == bits(told(clients))
 
 
-@pytest.mark.parametrize("part", [part for part in ALL if hasattr(part, "learn")], ids=repr)
+@each("allocate", only=lambda part: hasattr(part, "learn"))
 def test_what_it_learnt_survives_writing_and_reading(part):
     clients = [(0.5, 5e6, 3.0, 30, 2.0), (1.0, 2e7, 0.5, 20, 7.0)]
     state = {}
     for t in range(1, 8):
         scores, situation = told(clients, Moment(t, 10), state=state)
         found = allocate(part, scores, situation)
-        read = by_role({name: array.copy() for name, array in flat({"allocate": state}).items()}).get("allocate", {})
-        again = allocate(part, scores, replace(situation, state=read))
-        assert (again.theta, again.densities.tobytes()) == (found.theta, found.densities.tobytes())
+        assert bits(allocate(part, scores, replace(situation, state=stored(state)))) == bits(found)
         norms = np.empty(0) if t == 4 else np.array([3.0, 2.0]) / t
-        outcome = Outcome(t, np.arange(len(norms)), found.theta, norms)
-        before = {name: array.copy() for name, array in state.items()}
-        learnt = part.learn(state, outcome)
-        assert {name: array.tobytes() for name, array in state.items()} == {k: v.tobytes() for k, v in before.items()}
+        before = bits(state)
+        learnt = part.learn(state, Outcome(t, np.arange(len(norms)), found.theta, norms))
+        assert bits(state) == before
         state = learnt
     assert state

@@ -79,14 +79,6 @@ def test_parameters_are_views_of_the_vector() -> None:
     assert all((p == 0.5).all() for p in model.module.parameters())
 
 
-def test_a_step_on_the_vector_moves_the_module() -> None:
-    model = FlatModel(nn.Linear(2, 1, bias=False))
-    model.vector.copy_(torch.tensor([3.0, 4.0]))
-    assert model.module(torch.ones(1, 2)).item() == 7
-    model.vector.sub_(1)
-    assert model.module(torch.ones(1, 2)).item() == 5
-
-
 def test_the_users_module_is_left_alone() -> None:
     module = net()
     before = deepcopy(module.state_dict())
@@ -95,13 +87,6 @@ def test_the_users_module_is_left_alone() -> None:
     model.module(batch()[0])
     assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
     assert all(p.grad is None for p in module.parameters())
-
-
-def test_the_module_computes_what_it_did() -> None:
-    module = net().eval()
-    model = FlatModel(module)
-    model.module.eval()
-    assert torch.equal(model.module(batch()[0]), module(batch()[0]))
 
 
 def test_the_gradient_is_that_of_ordinary_autograd() -> None:
@@ -223,9 +208,5 @@ def test_sha256_tells_a_single_bit() -> None:
     count = weights.buffers | {"norm.num_batches_tracked": torch.tensor(1)}
     changed = [replace(weights, vector=vector), replace(weights, buffers=statistics), replace(weights, buffers=count)]
     assert len({w.sha256() for w in [weights, *changed]}) == 4
-
-
-def test_sha256_does_not_depend_on_the_order_of_the_buffers() -> None:
-    weights = FlatModel(net()).weights()
     turned = Weights(weights.vector, dict(reversed(weights.buffers.items())))
-    assert turned.sha256() == weights.sha256()
+    assert turned.sha256() == weights.sha256(), "whatever the order of the buffers"

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from heteroselect.core.draws import Draws
 from heteroselect.core.flat import FlatModel
 from heteroselect.core.flops import step_flops
-from heteroselect.core.streams import Draws
 from heteroselect.errors import HeteroSelectError
 
 LOSS = nn.functional.cross_entropy

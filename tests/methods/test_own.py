@@ -1,7 +1,6 @@
-"""A user's own method from a file; and the example of docs/extend.md, as it stands there."""
+"""A user's own method from a file."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from heteroselect.settings.config import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
-PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 SMALL = {"clients": 8, "selected": 2, "rounds": 4}
 
 MINE = '''
@@ -62,32 +60,13 @@ def sets(**more: object) -> list[str]:
     return [word for key, value in {**SMALL, **more}.items() for word in ("--set", f"{key}={value}")]
 
 
-def test_the_example_of_the_page_runs_as_it_stands(tmp_path: Path) -> None:
-    blocks = re.findall(r"<!-- mine\.py.*?-->\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert blocks
-    path = tmp_path / "mine.py"
-    path.write_text("\n\n".join(blocks))
-    body = blocks[0].split("class Seldom:")[1].split("seldom = ")[0]
-    assert len([line for line in body.splitlines() if line.strip()]) <= 12
-    result = heteroselect.run("mnist", method=f"{path}:seldom", settings=SMALL)
-    assert sorted(client for line in result.rounds for client in line["selected"]) == list(range(8))
-    part = heteroselect.run("mnist", settings={**SMALL, "method.select.kind": f"{path}:Seldom"})
-    assert part.model_sha256 == result.model_sha256
-
-
-def test_it_runs_from_the_command_line_and_does_what_it_says(mine: Path, tmp_path: Path) -> None:
+def test_the_command_line_and_python_run_the_same(mine: Path, tmp_path: Path) -> None:
     found = call("run", "mnist", "--method", f"{mine}:seldom", "--out", tmp_path / "run", "--quiet", *sets())
     assert found.exit_code == 0, found.output
-    assert read_summary(tmp_path / "run")["method"] == "seldom"
+    handed = heteroselect.run("mnist", method=own.method(f"{mine}:seldom"), settings=SMALL)
+    assert handed.model_sha256 == read_summary(tmp_path / "run")["model_sha256"]
     chosen = [client for line in read_rounds(tmp_path / "run") for client in line["selected"]]
     assert sorted(chosen) == list(range(8)), "four rounds of two, nobody twice"
-
-
-def test_the_same_in_python(mine: Path) -> None:
-    named = heteroselect.run("mnist", method=f"{mine}:seldom", settings=SMALL)
-    handed = heteroselect.run("mnist", method=own.method(f"{mine}:seldom"), settings=SMALL)
-    assert named.model_sha256 == handed.model_sha256
-    assert sorted(client for line in handed.rounds for client in line["selected"]) == list(range(8))
 
 
 def test_settings_reach_its_parts(mine: Path, tmp_path: Path) -> None:
@@ -143,19 +122,6 @@ def test_it_is_compared_with_others_and_the_grid_goes_on(mine: Path, tmp_path: P
     ]
     found = call("compare", "mnist", "--methods", f"{mine}:seldom,{mine.parent}/./{mine.name}:seldom", *sets())
     assert "two of them have one name" in str(found.exception)
-
-
-def test_a_grid_with_a_part_from_a_file_goes_on(mine: Path, tmp_path: Path) -> None:
-    grid = tmp_path / "grid"
-    words = sets(**{"method.select.kind": f"{mine}:Seldom", "method.solver.steps": 2})
-    compare = ["compare", "mnist", "--methods", "heteroselect,fedavg", "--seeds", "1", "--out", grid, "--quiet", *words]
-    assert call(*compare).exit_code == 0
-    victim = grid / "fedavg" / "seed-1"
-    kept = read_summary(victim)["model_sha256"]
-    (victim / "summary.json").unlink()  # as if it had been killed before its end
-    found = call(*compare)
-    assert found.exit_code == 0, found.output
-    assert read_summary(victim)["model_sha256"] == kept
 
 
 def test_it_is_marked_as_the_users_own(mine: Path) -> None:

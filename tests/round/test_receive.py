@@ -18,7 +18,7 @@ from heteroselect.parts.compress import STC, Drive, Everything, Ternary, TopK
 from heteroselect.parts.compress.wire import encode
 from heteroselect.parts.score import Informativeness
 from heteroselect.parts.score.sketch import sketch
-from heteroselect.parts.select import Cohort, OptimalSampling
+from heteroselect.parts.select import Cohort
 from heteroselect.round.method import Method
 from heteroselect.round.server import Server
 from heteroselect.round.stages import RoundContext
@@ -65,12 +65,6 @@ def test_what_is_whole_is_accepted_and_timed():
     assert found.timing.own.training == pytest.approx(5.192)
     assert found.events == []
     assert found.sent.payloads == [len(uploads[7].payload), len(uploads[2].payload)]
-
-
-def test_the_real_bytes_may_be_charged_for():
-    uploads = {7: upload(7, 1.0)}
-    found = arrive(uploads, [7], clock=Clock("uplink"))
-    assert found.timing.own.training == pytest.approx(5 + 8 * len(uploads[7].payload) / RATE)
 
 
 def test_who_left_is_missing_whatever_it_sent():
@@ -142,16 +136,6 @@ def test_a_second_selection_is_among_those_who_trained():
 def test_where_nobody_trained_nobody_is_asked():
     cohort = Cohort(np.array([4, 0]), np.ones(2))
     assert choose(cohort, {}, SIZES, FirstTwo(), 2, np.random.default_rng(0)) == (cohort, [])
-
-
-def test_optimal_sampling_is_unbiased_over_its_draws():
-    """Σ share·(what each learnt) is the mean by data on average; here everybody learnt its own number."""
-    cohort = Cohort(np.array([4, 0, 2]), np.ones(3))
-    trained = {k: upload(k, norm=float(k + 1)) for k in (0, 2, 4)}
-    learnt, data = np.array([4.0, 0.0, 2.0]), np.array([50, 10, 30]) / 90
-    rng = np.random.default_rng(1)
-    found = [choose(cohort, trained, SIZES, OptimalSampling(), 2, rng)[0].share @ learnt for _ in range(4000)]
-    assert np.mean(found) == pytest.approx(data @ learnt, abs=4 * np.std(found) / np.sqrt(len(found)))
 
 
 def test_the_server_remembers_an_update_whole_or_by_its_sketch():

@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 from torch import nn
 
 import heteroselect
-from heteroselect import HeteroSelectError, Method, methods
+from heteroselect import Method, methods
 from heteroselect.core.moment import Moment
 from heteroselect.engines.simulate.engine import Simulator
 from heteroselect.parts.aggregate import ExponentialAverage, LookAhead, TailAverage
@@ -158,12 +158,3 @@ def test_a_run_saves_what_it_shows_and_goes_on_to_the_same_bits(tmp_path, model)
     resumed = heteroselect.resume(tmp_path / "cut", **own)
     assert resumed.model_sha256 == whole.model_sha256
     assert resumed.rounds == whole.rounds
-
-
-def test_what_may_be_shown_is_said():
-    with pytest.raises(
-        HeteroSelectError, match=r"method\.server_optimizer\.show: allowed is ahead or model, not 'behind'"
-    ):
-        load("mnist", method="fedacg", changes={"method.server_optimizer.show": "behind"})
-    with pytest.raises(HeteroSelectError, match=r"method\.model_average\.keep: allowed is a number ≥ 0 and < 1"):
-        load("mnist", changes={"method.model_average.kind": "exponential", "method.model_average.keep": 1})

@@ -16,7 +16,6 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.streams import Streams
 from heteroselect.core.update import Update
-from heteroselect.flower.plan import refuse_steps
 from heteroselect.parts.aggregate import Buffer, ByVariance, Equal, ServerSGD
 from heteroselect.parts.allocate import Allocation
 from heteroselect.parts.compress import Drive
@@ -192,11 +191,6 @@ def test_models_are_mixed():
     assert first.server.weights.vector.tolist() == pytest.approx([0.6, 0.0, 0.0])
     rate = 0.6 * 2**-0.5
     assert second.server.weights.vector.tolist() == pytest.approx([0.6 - rate * 0.6, rate, 0.0])
-
-
-def test_a_constant_discount_of_updates():
-    run = Run((2.0, 3.0, 7.0), Buffer(size=1, exponent=0.0))
-    assert [one.record.weights for one in run.steps(6)] == [[1.0]] * 6
 
 
 def test_an_answer_counts_by_the_variance_at_the_density_that_it_was_told_at_its_start():
@@ -411,14 +405,6 @@ def test_what_cannot_go_with_it_is_refused_in_one_sentence(changes, text):
     given = {"method.async_mode.kind": "buffer"} | {f"method.{key}": value for key, value in changes.items()}
     with pytest.raises(HeteroSelectError, match=text):
         load({}, method=method, changes=given)
-
-
-def test_flower_carries_whole_rounds_only():
-    refuse_steps(methods.get("fedavg"))
-    with pytest.raises(
-        HeteroSelectError, match=r"method\.async_mode\.kind: buffer is for the simulator; on Flower set all"
-    ):
-        refuse_steps(methods.get("fedasync"))
 
 
 def test_a_selector_that_takes_too_many_is_refused():

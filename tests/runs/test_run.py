@@ -12,7 +12,7 @@ from torch import nn
 
 import heteroselect
 from heteroselect import methods
-from heteroselect.core.streams import Draws
+from heteroselect.core.draws import Draws
 from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import CONFIG, FINGERPRINT, MODEL, ROUNDS, SUMMARY

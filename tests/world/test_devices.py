@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from heteroselect.core.streams import Streams
 from heteroselect.world import Devices, FlopDevices, GivenDevices
@@ -29,30 +29,6 @@ def test_devices_fill_their_range(draw):
     assert 0.598 < seconds.max() <= 0.6
     # 2,000 draws of a standard deviation of 0.4/√12 s
     assert abs(seconds.mean() - Devices(0.2, 0.6).mean) < 4 * 0.4 / np.sqrt(12 * 2000)
-
-
-@pytest.mark.parametrize("draw", ["streams", "authors"])
-def test_a_seed_gives_one_set_of_devices_and_another_seed_another(draw):
-    first, again, other = (Devices(draw=draw).step_seconds(20, Streams(seed)) for seed in (1, 1, 2))
-    assert_array_equal(first, again)
-    assert (first != other).all()
-
-
-def test_the_two_draws_differ():
-    streams, authors = (Devices(draw=draw).step_seconds(20, Streams(42)) for draw in ("streams", "authors"))
-    assert (streams != authors).all()
-
-
-@pytest.mark.parametrize("draw", ["streams", "authors"])
-def test_no_global_generator_is_touched(draw):
-    before = np.random.get_state()[1].copy()
-    Devices(draw=draw).step_seconds(20, Streams(77))  # a seed that nothing else here uses
-    assert_array_equal(np.random.get_state()[1], before)
-
-
-def test_devices_of_one_speed():
-    assert_allclose(Devices(0.3, 0.3).step_seconds(4, Streams(1)), 0.3)
-    assert Devices().mean == pytest.approx(0.3)
 
 
 def test_given_devices_are_as_given():

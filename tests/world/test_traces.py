@@ -206,13 +206,6 @@ def test_a_file_that_is_far_too_long_is_refused_before_it_is_read(tmp_path):
             reading(tmp_path / "huge.csv")
 
 
-def test_a_packed_file_is_read_as_the_plain_one(tmp_path):
-    text = "second,up_mbps\r\n0,1\r\n1,2\r\n"
-    (tmp_path / "trace.csv.xz").write_bytes(lzma.compress(text.encode()))
-    packed, plain = read_link_trace(tmp_path / "trace.csv.xz"), read_link_trace(written(tmp_path, text))
-    assert [rates.bits.tolist() for rates in packed.up] == [rates.bits.tolist() for rates in plain.up] == [[1e6, 2e6]]
-
-
 def test_links_and_offsets_are_dealt_by_seed():
     other = Rates(np.array([0.0]), np.array([2e6]), 1.0)
     trace = LinkTrace((SLOW_THEN_FAST, other), (other, SLOW_THEN_FAST))

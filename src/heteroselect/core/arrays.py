@@ -1,5 +1,4 @@
-"""The arrays that the parts of a method hand each other, one number for each client; and chances in proportion to
-them."""
+"""The arrays that parts hand each other, one number for each client; and chances in proportion to them."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -16,12 +16,9 @@ from heteroselect.core.update import Update
 
 @dataclass(frozen=True)
 class Cohort:
-    """Who takes part: client numbers, in the order drawn.
-
-    `inclusion` are the weights that make a sum over the cohort, divided by them, an unbiased estimate of the sum
-    over all candidates; `tau` is the temperature, if any. `share` is the part of all candidates that each stands for,
-    where the selection decides it. `state` is what the selector finds again next round.
-    """
+    """Who takes part: client numbers, in the order drawn. A sum over the cohort, divided by `inclusion`, is an unbiased
+    estimate of the sum over all candidates; `share` is the part of all candidates that each stands for, where the
+    selection decides it. `tau` is the temperature, if any, and `state` what the selector finds again next round."""
 
     ids: Counts
     inclusion: Reals
@@ -53,12 +50,10 @@ class Cohort:
 
 @dataclass(frozen=True)
 class SelectionContext:
-    """Where a part of the server decides.
-
-    `ids` are the client numbers of the candidates, rising; `population` is what is known of them and nobody else: its
-    arrays are aligned with `ids`, and its uploads are keyed by place in `ids`. So are `conditions`, which are given to
-    parts that need "links". `size` is how many may be taken, `state` the part's own, of the last round.
-    """
+    """Where a part of the server decides. `ids` are the client numbers of the candidates, rising; `population` is what
+    is known of them and nobody else: its arrays are aligned with `ids`, and its uploads are keyed by place in `ids`. So
+    are `conditions`, which are given to parts that need "links". `size` is how many may be taken, `state` the part's
+    own, of the last round."""
 
     moment: Moment
     ids: Counts
@@ -98,11 +93,8 @@ class SelectionContext:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a round, for parts that learn from it: whose update arrived, and the aggregate of them.
-
-    `norms` are the lengths that those clients reported, NaN where none; `aggregate` is as the server remembers uploads
-    (sketched where it keeps sketches), None where nothing arrived.
-    """
+    """What came of a round, for parts that learn from it: whose update arrived, the lengths that those clients reported
+    (NaN where none), and the aggregate as the server remembers uploads; None where nothing arrived."""
 
     round: int
     ids: Counts

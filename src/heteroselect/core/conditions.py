@@ -41,11 +41,9 @@ def without_variance(compress: object) -> Misfit | None:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Of all clients, or of some: bit/s up and down, seconds per training pass, and who is available.
-
-    A world gives these. The round adds what the method makes of them: the `passes` over a batch that everybody is asked
-    for, the number N of coordinates (`size`), the bits that a value really takes, and the time budget.
-    """
+    """Of all clients, or of some: bit/s up and down, seconds per training pass, and who is available, as a world gives
+    them. The round adds the `passes` over a batch that everybody is asked for, the number N of coordinates (`size`),
+    the bits that a value really takes, and the time budget."""
 
     up: Reals
     down: Reals
@@ -68,8 +66,7 @@ class Conditions:
     """The compressor, where it is one."""
 
     def only(self, ids: Counts) -> "Conditions":
-        """Those of some clients, in that order, as a part of a method may know them: without what comes later
-        (`changes`, `leaves`, `transfers`), which is the world's and counts all clients."""
+        """Those of some clients, as a part may know them: without what comes later, which is the world's."""
         return replace(
             self,
             up=self.up[ids],

@@ -15,8 +15,7 @@ Function = Callable[[Tensor, Tensor], float]
 """(outputs, targets) of the whole test set to one number."""
 
 
-MOST = 1000
-"""Classes whose accuracies are noted, each on its own."""
+MOST = 1000  # classes whose accuracies are noted, as a line of text can hold
 
 
 def accuracy(outputs: Tensor, targets: Tensor) -> float:
@@ -26,8 +25,8 @@ def accuracy(outputs: Tensor, targets: Tensor) -> float:
 
 @dataclass(frozen=True)
 class Metric:
-    """A function with what people need to read its number: a name, whether higher is better, and a unit. With the unit
-    % the number is a fraction that is written as a percentage; without one it is written as it is."""
+    """A function with what people need to read its number; with the unit % it is a fraction, written as a
+    percentage."""
 
     function: Function
     name: str = "accuracy"
@@ -45,8 +44,7 @@ class Metric:
 
     @staticmethod
     def of(given: Any) -> "Metric":
-        """A metric as it was handed over: nothing is the accuracy, and a function goes by its own name, without a
-        unit."""
+        """A metric as it was handed over: nothing is the accuracy, a function goes by its own name, without a unit."""
         if given is None or given is accuracy:
             return Metric(accuracy)
         if isinstance(given, Metric):
@@ -61,8 +59,7 @@ class Metric:
 
 def class_accuracies(outputs: Tensor, targets: Tensor, classes: int | None) -> list[float | None] | None:
     """The accuracy on each class, to four digits, None for a class without a test example; None where targets are no
-    classes, where there are more than a line of text can hold, or where there are fewer outputs than classes. More
-    outputs than classes are fine: one that is no class's is never right."""
+    classes, where there are more than `MOST`, or where there are fewer outputs than classes."""
     found = None if classes is None or classes > MOST else _by_class(outputs, targets, classes)
     if found is None:
         return None
@@ -84,25 +81,19 @@ def _by_class(outputs: Tensor, targets: Tensor, classes: int) -> tuple[Tensor, T
 def client_accuracies(
     outputs: Tensor, targets: Tensor, labels: Sequence[Tensor], classes: int
 ) -> list[float | None] | None:
-    """Each client's accuracy on test data of its own label mix: Σ_c (its share of class c)·(accuracy on c).
-
-    Classes without a test example are left out, and a client that has no others has None; None alone where the outputs
-    are not one number per class.
-    """
+    """Each client's accuracy on test data of its own label mix: Σ_c (its share of class c)·(accuracy on c), None for a
+    client whose classes have no test example; None alone where the outputs are not one number per class."""
     found = _by_class(outputs, targets, classes)
     if found is None:
         return None
     by_class, known = found
-    accuracies: list[float | None] = []
-    for mine in labels:
-        mix = torch.bincount(mine.flatten(), minlength=classes).double() * known
-        accuracies.append(float((mix * by_class).sum() / mix.sum()) if mix.sum() > 0 else None)
-    return accuracies
+    mixes = [torch.bincount(mine.flatten(), minlength=classes).double() * known for mine in labels]
+    return [float((mix * by_class).sum() / mix.sum()) if mix.sum() > 0 else None for mix in mixes]
 
 
 def owner_accuracies(outputs: Tensor, targets: Tensor, owner: Tensor, clients: int) -> list[float | None] | None:
-    """Each client's accuracy on its own test examples, None for a client without one; `owner` has the number of each
-    example's client. None where the outputs are not one number per class."""
+    """Each client's accuracy on its own test examples (`owner` has the client of each), None for a client without one;
+    None alone where the outputs are not one number per class."""
     if outputs.ndim != 1 + targets.ndim:
         return None
     right = (outputs.argmax(1) == targets).double().view(len(targets), -1).mean(1)

@@ -33,11 +33,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each parameter and each layer lives in the flat vector.
-
-    A layer is all parameters that one module holds itself (weight and bias of a convolution together). `tensors` are
-    the parameters of two or more dimensions: weights, but neither biases nor what batch-norm trains.
-    """
+    """Where each parameter and each layer (all parameters that one module holds itself) lives in the flat vector.
+    `tensors` are the parameters of two or more dimensions: neither biases nor what batch-norm trains."""
 
     size: int
     parameters: tuple[Span, ...]
@@ -84,11 +81,8 @@ class Weights:
 
 
 class FlatModel:
-    """A module whose parameters (and their gradients) are views of two flat vectors.
-
-    The proximal term, clipping and momentum then are a few passes over one vector, and loading a model
-    is one copy. One worker owns one FlatModel and lends it to client after client.
-    """
+    """A module whose parameters (and their gradients) are views of two flat vectors: the proximal term, clipping and
+    momentum are a few passes over one vector, and loading a model is one copy."""
 
     def __init__(self, module: nn.Module, device: str | torch.device = "cpu") -> None:
         self.module = deepcopy(module).to(device)

@@ -3,17 +3,14 @@
 import torch
 from torch import Tensor
 
+from heteroselect.core.draws import Draws, drawing_from
 from heteroselect.core.flat import FlatModel, Loss
-from heteroselect.core.streams import Draws, drawing_from
 from heteroselect.errors import HeteroSelectError
 
 
 def step_flops(model: FlatModel, loss: Loss, x: Tensor, y: Tensor, draws: Draws) -> float:
-    """Operations of one training step on the batch (x, y), forwards and backwards; the model stays as it is.
-
-    A multiplication and an addition are two operations. Torch counts matrix products, convolutions and attention, in
-    which nearly all of the work is; what it does not know counts nothing.
-    """
+    """Operations of one training step on the batch (x, y), forwards and backwards; the model stays as it is. Torch
+    counts matrix products, convolutions and attention; what it does not know counts nothing."""
     from torch.utils.flop_counter import FlopCounterMode  # it brings a good part of torch's compiler with it
 
     before = model.weights()

@@ -15,7 +15,7 @@ class Measure:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> Self:
-        """That of a run, from its summary; runs that are older than metrics with a name have the accuracy."""
+        """That of a run, from its summary."""
         return cls(**summary.get("metric", {}))
 
     def as_dict(self) -> dict[str, Any]:

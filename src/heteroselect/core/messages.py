@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Question:
-    """Server to client: what is your loss under this model? On up to `batches` mini-batches of `size`,
-    a fixed subset of the client's data, or (`augmented`) fresh ones as in training."""
+    """Server to client: what is your loss under this model, on up to `batches` mini-batches of `size`? They are a fixed
+    subset of the client's data, or (`augmented`) fresh ones as in training."""
 
     client: int
     round: int
@@ -33,13 +33,9 @@ class Order:
 
 @dataclass(frozen=True)
 class Upload:
-    """Client to server: the update as bytes, and a few numbers about how it came to be.
-
-    `report` has the mean `loss` of its training and the root of its mean square, `rms` (of batches, or of single
-    examples where a part of the method needs "examples"); the `norm` of what it learnt and that of what it still keeps
-    back, `memory`; `label0`, `label1`, … where a part needs "labels", and the `variance` of its gradients where one
-    needs that.
-    """
+    """Client to server: the update as bytes, and a `report` of how it came to be: the mean `loss` of its training and
+    the root of its mean square, `rms` (of batches, or of single examples where a part needs "examples"); the `norm` of
+    what it learnt and of what it keeps back, `memory`; `label0`, `label1`, … and `variance` where a part needs them."""
 
     client: int
     payload: bytes

@@ -11,13 +11,10 @@ from heteroselect.core.update import Update
 
 @dataclass(frozen=True)
 class Population:
-    """The server's memory of its clients; what changes it returns a new one.
-
-    `losses` are those of the present model, as asked for this round, and NaN where nobody asked; `reports` are the
-    numbers that clients sent with their last upload (beside the `seconds` it took them and its `round`), NaN before it;
-    `counts` and `last_round` tell how often and when a client was selected (0: never); `uploads` are the last updates
-    received.
-    """
+    """The server's memory of its clients; what changes it returns a new one. `losses` are those of the present model,
+    as asked for this round, and NaN where nobody asked; `reports` are the numbers that clients sent with their last
+    upload (beside the `seconds` it took them and its `round`), NaN before it; `counts` and `last_round` tell how often
+    and when a client was selected (0: never); `uploads` are the last updates received."""
 
     sizes: Counts
     losses: Reals
@@ -44,8 +41,7 @@ class Population:
 
     @property
     def answered(self) -> Counts:
-        """The round that each client's last report and upload are of: it may have been selected again since then, and
-        not have answered. Where that is not known, the round in which it was selected."""
+        """The round that each client's last report and upload are of; where none is known, that of its selection."""
         known = self.reported("round")
         return np.where(np.isfinite(known), known, self.last_round).astype(np.int64)
 

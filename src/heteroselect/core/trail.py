@@ -9,9 +9,8 @@ from heteroselect.core.arrays import Counts
 
 @dataclass(frozen=True)
 class DownlinkHistory:
-    """The last steps to the model after `round`, one payload per round (of no bytes where the model stayed as it was).
-    `has` is the round of the model that each client has; 0 is the initial one, which follows from the seed. `whole` are
-    the bytes of all parameters."""
+    """The last steps to the model after `round`, one payload per round (of no bytes where the model stayed), the round
+    of the model that each client `has` (0 follows from the seed), and the bytes of the `whole` of the parameters."""
 
     round: int
     payloads: tuple[bytes, ...]

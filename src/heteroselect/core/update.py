@@ -38,9 +38,11 @@ class Update:
     @staticmethod
     def of(arrays: PartState, size: int) -> "Update":
         """From what `arrays` gave."""
-        if "positions" in arrays:
-            return Update(size, arrays["positions"], arrays["values"])
-        return Update.whole(arrays["values"])
+        return (
+            Update(size, arrays["positions"], arrays["values"])
+            if "positions" in arrays
+            else Update.whole(arrays["values"])
+        )
 
     def arrays(self) -> PartState:
         """Values, and positions where not all coordinates are kept: as named arrays for a file."""
@@ -81,16 +83,12 @@ class Update:
         return norm(self.values)  # asked for every round, computed once
 
     def dot(self, vector: Values) -> float:
-        picked = vector if self.is_dense else vector[self.positions]
-        return dot(self.values, picked)
+        return dot(self.values, vector if self.is_dense else vector[self.positions])
 
 
 @lru_cache(maxsize=2)
 def all_positions(size: int) -> Positions:
-    """0 … N − 1, for updates that keep everything: one array for all of them, and nobody may write to it.
-
-    Eight bytes per coordinate and upload would be twice what the values themselves take.
-    """
+    """0 … N − 1, for updates that keep everything: one array for all of them, as each would be twice its values."""
     positions = np.arange(size, dtype=np.int64)
     positions.setflags(write=False)
     return positions

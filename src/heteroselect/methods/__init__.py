@@ -1,4 +1,4 @@
-"""The registry: every method by name. A file in this folder is a method with its paper, found by being here.
+"""The registry: every method by name. Each `Entry` in a file of this folder is a method with its paper, found by being here.
 
 Files in `reconstructed/` have rules that follow from an abstract, with formulas of our own: they are not counted among
 the published methods.
@@ -8,35 +8,28 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from inspect import cleandoc
-from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 from heteroselect.errors import HeteroSelectError, meant
 from heteroselect.methods.entry import FAMILIES, STAR, Entry
 from heteroselect.round.method import Method
 
-_RECONSTRUCTED = "reconstructed"
-
 
 def _found() -> Iterator[Entry]:
-    """The ENTRY of each file, or its several ENTRIES."""
-    here = Path(__file__).parent
-    for folder, package in ((here, __name__), (here / _RECONSTRUCTED, f"{__name__}.{_RECONSTRUCTED}")):
-        for file in iter_modules([str(folder)]):
-            if file.name in ("entry", _RECONSTRUCTED):
-                continue
-            module = import_module(f"{package}.{file.name}")
-            entries: tuple[Entry, ...] = getattr(module, "ENTRIES", ()) or (module.ENTRY,)
-            for entry in entries:
-                notes = cleandoc(module.__doc__ or "")
-                yield replace(entry, notes=notes, reconstruction=folder.name == _RECONSTRUCTED)
+    """Every Entry of every file, with the docstring of the file as its notes."""
+    for file in walk_packages(__path__, f"{__name__}."):
+        module = import_module(file.name)
+        notes, apart = cleandoc(module.__doc__ or ""), file.name.startswith(f"{__name__}.reconstructed.")
+        for entry in filter(lambda one: isinstance(one, Entry), vars(module).values()):
+            yield replace(entry, notes=notes, reconstruction=apart)
 
 
-def _place(entry: Entry) -> tuple[bool, int, int, str]:
-    return entry.reconstruction, list(FAMILIES).index(entry.family), entry.year, entry.method.name
-
-
-REGISTRY: dict[str, Entry] = {entry.method.name: entry for entry in sorted(_found(), key=_place)}
+REGISTRY: dict[str, Entry] = {
+    entry.method.name: entry
+    for entry in sorted(
+        _found(), key=lambda one: (one.reconstruction, [*FAMILIES].index(one.family), one.year, one.method.name)
+    )
+}
 """By family and year; reconstructions last."""
 
 

@@ -1,7 +1,4 @@
-"""AdaSample draws clients with the probabilities that reach the target soonest, by data, update length and speed.
-
-Clients never selected count as average.
-"""
+"""Clients never selected count as average."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, select

@@ -1,5 +1,3 @@
-"""Gradient dropping sends all coordinates above a threshold that a sample gives, and keeps the rest in an error memory."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, allocate, compress
 

@@ -1,7 +1,4 @@
-"""Clustered sampling draws one client from each of m groups of similar ones, without bias.
-
-Clients are alike by their last updates, or by size (`method.select.by`).
-"""
+"""Clients are alike by their last updates, or by size (`method.select.by`)."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, select

@@ -1,5 +1,3 @@
-"""DELTA draws clients by how far their updates are from the mean, and weighs them by one over that chance."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, select
 

@@ -1,7 +1,4 @@
-"""Deep gradient compression sends one coordinate in a hundred, after a warm-up, and corrects and masks the momentum.
-
-A round takes the place of a step. The momentum of 0.9 is that of the memory alone: the local SGD has none.
-"""
+"""The momentum of 0.9 is that of the memory alone: the local SGD has none."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, allocate, compress, train

@@ -1,6 +1,4 @@
-"""DivFL selects the m clients whose updates best stand for those of all clients.
-
-Weights are data sizes, as in the authors' code. The cluster sizes of the paper's analysis are `method.weigh.kind=share`:
+"""Weights are data sizes, as in the authors' code. The cluster sizes of the paper's analysis are `method.weigh.kind=share`:
 they give nearly all weight to one client, because updates of many lie closest to the one that moved least.
 """
 

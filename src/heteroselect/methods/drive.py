@@ -1,7 +1,4 @@
-"""DRIVE rotates updates at random and sends one bit per coordinate, without bias.
-
-With `method.allocate.average` below 1 that share of the bits is sent, as in EDEN (ICML 2022).
-"""
+"""With `method.allocate.average` below 1 that share of the bits is sent, as in EDEN (ICML 2022)."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, allocate, compress

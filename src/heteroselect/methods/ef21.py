@@ -1,7 +1,4 @@
-"""EF21 clients send changes to what they last sent, and the server steps by the sum of what all clients last sent.
-
-It starts slowly, while most clients have not taken part yet: above 80 % on MNIST after 10 rounds.
-"""
+"""It starts slowly, while most clients have not taken part yet: above 80 % on MNIST after 10 rounds."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, allocate, compress

@@ -35,10 +35,10 @@ def footnotes(runs: Iterable[Mapping[str, Any]]) -> list[str]:
 @dataclass(frozen=True)
 class Entry:
     """A method with its paper: what it is about (one of `FAMILIES`), a `summary` that fits into a line, and what of the
-    paper is missing here.
+    paper is missing here. `settings` are settings of the run that belong to it, with dotted keys. The `year` is the
+    last word of `paper`, unless another is given.
 
-    `settings` are settings of the run that belong to the method, with dotted keys. The `year` is the last word of
-    `paper`, unless another is given. `notes` are the docstring of the file, and a method is a `reconstruction` where
+    `notes` are the docstring of the file, which says what the other fields do not. A method is a `reconstruction` where
     its file lies in `reconstructed/`: the text of the paper was not at hand, and formulas are our own.
     """
 
@@ -64,7 +64,7 @@ class Entry:
         """What is known of the method: what it does, its paper, what of it is missing here, and the notes of its file."""
         lines = [f"{self.method.name}: {self.summary}", self.paper]
         lines += [f"leaves out: {self.leaves_out}"] if self.leaves_out else []
-        lines += ["the rule is a reconstruction from the paper's abstract"] if self.reconstruction else []
+        lines += [STAR.removeprefix("* ")] if self.reconstruction else []
         lines += [f"sets {key} = {value}" for key, value in self.settings.items()]
         return "\n".join([*lines, *(["", self.notes] if self.notes else [])])
 

@@ -1,7 +1,6 @@
-"""FedACG is FedAvg whose clients start from where the server's momentum is about to carry the model.
-
-Its second part, a penalty on leaving the starting point, is `method.solver.proximal`. Clients have no momentum of their
-own: without it 50 steps of rate η reach 50η and not 410η, so that the rate is higher than that of other methods.
+"""The second part of FedACG, a penalty on leaving the starting point, is `method.solver.proximal`. Clients have no
+momentum of their own: without it 50 steps of rate η reach 50η and not 410η, so that the rate is higher than that of
+other methods.
 """
 
 from heteroselect.methods.entry import Entry, Method

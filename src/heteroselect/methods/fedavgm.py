@@ -1,8 +1,4 @@
-"""FedAvgM has momentum at the server and none at the clients, as its authors do.
-
-A momentum of 0.9 at the server makes steps in one direction up to ten times as long, and a local momentum of 0.9 would
-do so once more.
-"""
+"""Momentum of 0.9 makes steps in one direction up to ten times as long; at the clients it would do so once more."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, train

@@ -1,7 +1,4 @@
-"""FedCor selects clients whose loss tells most about that of all, by how losses have changed together.
-
-A random cohort after the warm-up is a round like any other; the authors train it beside the run and throw it away.
-"""
+"""A random cohort after the warm-up is a round like any other; the authors train it beside the run and throw it away."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, select

@@ -1,5 +1,3 @@
-"""The deadline of the paper, three minutes, never binds in the presets: the default is one that four in ten clients meet."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import select
 

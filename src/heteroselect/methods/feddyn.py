@@ -1,5 +1,3 @@
-"""FedDyn bends the objective of each client so that all of them have the global optimum in common."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, train
 

@@ -1,6 +1,4 @@
-"""FedLUAR does not send weight tensors that move little, and moves them as the last time.
-
-The server tells with the model which tensors nobody is to send. Of a model with a single weight tensor, such as the
+"""The server tells with the model which tensors nobody is to send. Of a model with a single weight tensor, such as the
 logistic regression on MNIST, nothing is recycled and this is FedAvg.
 """
 

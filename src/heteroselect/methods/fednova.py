@@ -1,5 +1,3 @@
-"""FedNova clients take as many steps as their device can, and updates are normalised by how far those reach."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, train
 

@@ -1,7 +1,4 @@
-"""FedSTaS makes strata of clients with alike updates and takes more clients from large and diverse ones.
-
-Strata are made of the last uploads, and long updates are preferred to short ones. Clients never selected come first.
-"""
+"""Strata are made of the last uploads, and long updates are preferred to short ones. Clients never selected come first."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, select

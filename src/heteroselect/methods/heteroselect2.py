@@ -1,11 +1,5 @@
-"""HeteRo-Select 2 answers the paper's three questions by parts that each rest on a statement that holds (our own).
-
-Who: a draw spread over what clients sent last, with chances as the speed of their devices (`balanced`). How much: as many
-bits as let everybody finish together (`deadline`), where the update has its energy, by a coder that is unbiased below one
-bit (`ternary`). How much does it count: less, the more noise its few bits have (`variance`). Clients take as many steps
-as fit, from where the server's momentum leads, with some weight decay against the random walk of the coder's noise; the
-rate falls as a cosine; shown is an average of the server's models.
-docs/beyond.md has the equations of the parts, what is proved, what was tried, and when not to use them.
+"""Each part rests on a statement that holds; docs/beyond.md has the equations, what is proved, what was tried, and when
+not to use them. The weight decay works against the random walk of the coder's noise.
 
 Devices that are faster count more, because they are drawn more often, and so do faster links. Where these hang together
 with data, set `method.weigh.kind=share`, which takes both out again, at the price of more noise.

@@ -1,9 +1,9 @@
-"""Mem-SGD sends the largest fifth of the coordinates, and an error memory keeps the rest."""
+from dataclasses import replace
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, allocate, compress
 
-ENTRY = Entry(
+MEM_SGD = Entry(
     Method(
         "mem-sgd",
         allocate=allocate.UniformShare(),
@@ -15,4 +15,10 @@ ENTRY = Entry(
     summary="the largest coordinates, error memory",
     paper='Stich, Cordonnier, Jaggi, "Sparsified SGD with memory", NeurIPS 2018',
     leaves_out="the average of the models of all rounds, and the gradient of each single step: a client sends the update of all its steps in a round",
+)
+RANDOM_K = replace(
+    MEM_SGD,
+    method=replace(MEM_SGD.method, name="random-k", compress=compress.RandomK()),
+    summary="random coordinates, error memory",
+    leaves_out="the average of the models of all rounds",
 )

@@ -1,5 +1,3 @@
-"""Oort selects clients by the loss they trained with and the time they took, with room for newcomers."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, select
 

@@ -1,8 +1,4 @@
-"""Optimal client sampling lets a pool of clients train, and those with long updates are likelier to send theirs.
-
-More clients work for each round than send; what is saved is the uplink. The paper's text lets all of them train
-(`method.select.pool=0`), its experiments a pool of 32.
-"""
+"""More clients work for each round than send; what is saved is the uplink."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, select

@@ -1,7 +1,4 @@
-"""Power-of-choice selects, of d random clients, the m with the highest loss.
-
-d is `method.score.candidates`; each of them fetches the model and runs it forwards.
-"""
+"""d is `method.score.candidates`; each of them fetches the model and runs it forwards."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, score, select

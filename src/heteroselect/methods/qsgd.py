@@ -1,5 +1,3 @@
-"""QSGD rounds each coordinate at random to one of seven levels of its bucket's norm, or to zero, without bias."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, compress
 

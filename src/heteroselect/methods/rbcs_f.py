@@ -1,7 +1,4 @@
-"""RBCS-F selects fast cohorts, with a rate of participation that every client is guaranteed.
-
-V weighs seconds against turns and depends on the world; the authors have 10 to 500 in theirs.
-"""
+"""V weighs seconds against turns and depends on the world; the authors have 10 to 500 in theirs."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import select

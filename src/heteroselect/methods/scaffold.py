@@ -1,6 +1,4 @@
-"""SCAFFOLD takes the drift out of the local steps by control variates.
-
-The server's vector goes down with the model; the clients' need not come up, because the server can compute them from
+"""The server's vector goes down with the model; the clients' need not come up, because the server can compute them from
 what was sent. Plain SGD at the clients: with a momentum the control variates are not mean gradients.
 """
 

@@ -1,7 +1,4 @@
-"""signSGD with majority vote moves each coordinate one fixed step the way most clients want it to.
-
-The step is `method.server_optimizer.rate`. It starts slowly: above 80 % on MNIST after 10 rounds with a step of 0.01.
-"""
+"""The step is `method.server_optimizer.rate`. It starts slowly: above 80 % on MNIST after 10 rounds with 0.01."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, compress

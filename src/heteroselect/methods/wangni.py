@@ -1,5 +1,3 @@
-"""Gradient sparsification sends coordinates with chances that keep the variance low, without bias."""
-
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, allocate, compress
 

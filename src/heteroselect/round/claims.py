@@ -8,6 +8,7 @@ claim far beyond those of the others is cut to a multiple of their median, and n
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -85,28 +86,26 @@ def bounded_reports(
 
     Shares of `labels`, where a part needs them, differ from client to client by their nature: they only have to be
     shares, of one of the first LABELS classes."""
-    names = Counter(name for upload in uploads.values() for name in upload.report)
-    known = [name for name, count in names.items() if 2 * count > len(uploads) or (labels and is_label(name))]
+    names = Counter(chain.from_iterable(upload.report for upload in uploads.values()))
+    shares = set(filter(is_label, names)) if labels else set()
+    known = [name for name, count in names.items() if 2 * count > len(uploads) or name in shares]
     reports = {client: {n: one.report[n] for n in known if n in one.report} for client, one in uploads.items()}
-    events = [
-        Event(client, "claim", "it reported what the others do not")
-        for client, one in uploads.items()
-        if len(reports[client]) < len(one.report)
-    ]
+    strange = [client for client, one in uploads.items() if len(reports[client]) < len(one.report)]
+    events = [Event(client, "claim", "it reported what the others do not") for client in strange]
     for name in known:
-        clients = [client for client in uploads if name in reports[client]]
-        claimed = np.array([reports[client][name] for client in clients], np.float64)
-        found, places = _shares(claimed) if labels and is_label(name) else bounded(claimed, bound)
-        for place in places:
-            reports[clients[place]][name] = float(found[place])
-            events.append(_noted(clients[place], name, claimed[place], found[place]))
+        events += _bound_in_place(reports, name, None if name in shares else bound)
     return {client: replace(one, report=reports[client]) for client, one in uploads.items()}, events
 
 
-def _shares(claimed: Reals) -> tuple[Reals, Counts]:
-    """The claims as shares, and the places of those that were none."""
-    found = np.clip(np.nan_to_num(claimed), 0.0, 1.0)
-    return found, np.flatnonzero(found != claimed)
+def _bound_in_place(reports: dict[int, dict[str, float]], name: str, bound: float | None) -> list[Event]:
+    """Bound one number of the reports, which is a share without a `bound`; whose was not believed."""
+    clients = [client for client, report in reports.items() if name in report]
+    claimed = np.array([reports[client][name] for client in clients], np.float64)
+    found = np.clip(np.nan_to_num(claimed), 0.0, 1.0) if bound is None else bounded(claimed, bound)[0]
+    places = np.flatnonzero(found != claimed)
+    for place in places:
+        reports[clients[place]][name] = float(found[place])
+    return [_noted(clients[place], name, claimed[place], found[place]) for place in places]
 
 
 def is_label(name: str) -> bool:

@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from heteroselect.core.draws import Draws, drawing_from
 from heteroselect.core.flat import FlatModel, Loss
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
 from heteroselect.core.part import FieldError
 from heteroselect.core.state import PartState, State, by_role
-from heteroselect.core.streams import Draws, Streams, drawing_from
+from heteroselect.core.streams import Streams
 from heteroselect.core.traits import traits_of
 from heteroselect.core.update import Values, answered, dot, norm
 from heteroselect.data.batches import Batches, to_inputs
@@ -30,8 +31,7 @@ from heteroselect.round.method import Method, naming
 
 @dataclass(frozen=True)
 class Task:
-    """What every client is told of the job once: the loss, how to read the inputs, and how the model draws
-    random numbers while it trains (dropout)."""
+    """What every client is told once: the loss, how to read the inputs, and how the model draws random numbers."""
 
     loss: Loss
     pixels: Pixels | None

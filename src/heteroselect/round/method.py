@@ -42,9 +42,8 @@ from heteroselect.parts.train import SGD, EqualSteps, Job, SharedRate, Trainable
 
 
 class Scorer(Protocol):
-    """Returns a score per candidate, and the clients whose loss it wants; the ledger charges for these.
-
-    The question: how informative is each client?
+    """Returns a score per candidate, and the clients whose loss it wants; the ledger charges for these. The question:
+    how informative is each client?
 
     >>> class Largest:
     ...     batches, augmented = 8, False
@@ -66,9 +65,8 @@ class Scorer(Protocol):
 
 
 class Selector(Protocol):
-    """Returns the cohort of a round, of the candidates `context.ids`; `scores` are in their order.
-
-    The question: who takes part?
+    """Returns the cohort of a round, of the candidates `context.ids`; `scores` are in their order. The question: who
+    takes part?
 
     >>> class InTurn:
     ...     def select(self, scores, context):
@@ -91,9 +89,7 @@ class Wanting(Protocol):
 
 class Chooser(Protocol):
     """Returns who may send, of the clients `ids` that have trained: by the lengths of what they learnt and their parts
-    of all data.
-
-    The question: who of those who trained may send?
+    of all data. The question: who of those who trained may send?
 
     >>> class Longest:
     ...     def choose(self, ids, norms, data, size, rng):
@@ -107,9 +103,7 @@ class Chooser(Protocol):
 
 class Allocator(Protocol):
     """Returns the density θ_t of the round and one per client of the cohort; `average` is the density that the round's
-    time budget is made for.
-
-    The question: how much may each client send?
+    time budget is made for. The question: how much may each client send?
 
     >>> class Half:
     ...     average = 0.5
@@ -125,9 +119,8 @@ class Allocator(Protocol):
 
 
 class Rate(Protocol):
-    """Returns the local learning rate: `eta` of the round, `of_clients` of each client of the cohort.
-
-    The question: how far does a local step go?
+    """Returns the local learning rate: `eta` of the round, `of_clients` of each client of the cohort. The question: how
+    far does a local step go?
 
     >>> class Falling:
     ...     def eta(self, moment):
@@ -143,9 +136,8 @@ class Rate(Protocol):
 
 
 class Work(Protocol):
-    """Returns the local steps of each client of the cohort, where `steps` are those of the solver.
-
-    The question: how long does each client train?
+    """Returns the local steps of each client of the cohort, where `steps` are those of the solver. The question: how
+    long does each client train?
 
     >>> class Halved:
     ...     def of(self, steps, step_seconds):
@@ -159,9 +151,8 @@ class Work(Protocol):
 
 class Solver(Protocol):
     """Trains the model in place and returns what the client reports of its losses. A solver whose clients keep
-    something fits `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`.
-
-    The question: what does a client do with its data?
+    something fits `train.Remembering`, too, and one with a half at the server (SCAFFOLD, FedDyn) `train.TwoSided`. The
+    question: what does a client do with its data?
 
     >>> class OneStep:
     ...     steps, batch = 1, 32
@@ -181,9 +172,7 @@ class Solver(Protocol):
 
 
 class Privacy(Protocol):
-    """Returns the update that everything after training gets to see.
-
-    The question: what does a client hide?
+    """Returns the update that everything after training gets to see. The question: what does a client hide?
 
     >>> class Clipped:
     ...     def protect(self, delta, rng):
@@ -197,9 +186,8 @@ class Privacy(Protocol):
 
 class Memory(Protocol):
     """Returns what the compressor gets (`offer`, of what was learnt and kept), and what is kept on (`update_state`,
-    once it is known what of it the server used; None: nothing). `beta` is the share of it that is left next time.
-
-    The question: what does a client keep of what it did not send?
+    once it is known what of it the server used; None: nothing). `beta` is the share of it that is left next time. The
+    question: what does a client keep of what it did not send?
 
     >>> from heteroselect.core.traits import Traits
     >>> class Rest:
@@ -222,9 +210,8 @@ class Memory(Protocol):
 
 
 class Compressor(Protocol):
-    """Returns the update to send at a density, and what the compressor itself keeps at this client.
-
-    The question: what of it is sent?
+    """Returns the update to send at a density, and what the compressor itself keeps at this client. The question: what
+    of it is sent?
 
     >>> class First:
     ...     def compress(self, v, density, context):
@@ -238,9 +225,8 @@ class Compressor(Protocol):
 
 
 class ValueCoding(Protocol):
-    """Returns the update with the values that the server will see; `layers` are the ends of the model's layers.
-
-    The question: what is a kept value sent as?
+    """Returns the update with the values that the server will see; `layers` are the ends of the model's layers. The
+    question: what is a kept value sent as?
 
     >>> class Float:
     ...     bits = 32
@@ -259,7 +245,6 @@ class Wait(Protocol):
     """Says when the server steps: after `size` answers, with `concurrency` clients at work (0: as many as are
     selected). A `size` of 0 is a round, in which the cohort is waited for. `discount` returns how much an answer counts
     that comes so many steps after its start; `mixes` says whether updates or the models that they lead to are taken in.
-
     The question: does the server wait for a cohort?
 
     >>> class FreshOnly:
@@ -280,9 +265,8 @@ class Wait(Protocol):
 
 
 class Weigher(Protocol):
-    """Returns the weight of each update in the aggregate; `population` is of all clients.
-
-    The question: how much does each update count?
+    """Returns the weight of each update in the aggregate; `population` is of all clients. The question: how much does
+    each update count?
 
     >>> class BySize:
     ...     def weights(self, scores, cohort, population):
@@ -297,9 +281,8 @@ class Weigher(Protocol):
 
 
 class Aggregator(Protocol):
-    """Returns one vector of `size` numbers, made of the updates and their weights.
-
-    The question: what do the updates say together?
+    """Returns one vector of `size` numbers, made of the updates and their weights. The question: what do the updates
+    say together?
 
     >>> class Sum:
     ...     def aggregate(self, updates, weights, size):
@@ -317,7 +300,6 @@ class Aggregator(Protocol):
 class ServerStep(Protocol):
     """Returns the server's new state, and the step that is added to the model. A part whose model is not the point to
     be evaluated also has `shown(state, model)`, which returns that point; so may a solver with a half at the server.
-
     The question: how far does the model move?
 
     >>> class Halfway:
@@ -333,7 +315,6 @@ class ServerStep(Protocol):
 class Down(Protocol):
     """Returns the step that the model really takes (`code`; None: there is none), and the coded steps that clients
     fetch where they lack them (`trail`; None: the whole model). `fetched` notes who has got the model after `round`.
-
     The question: how does the model get to clients?
 
     >>> class Rounded:
@@ -356,9 +337,7 @@ class Down(Protocol):
 
 class Average(Protocol):
     """Returns what is kept of the models (`add`, once per round), and the model to show (`mean`); clients go on from
-    the model itself.
-
-    The question: which model is evaluated and saved?
+    the model itself. The question: which model is evaluated and saved?
 
     >>> class LastTwo:
     ...     def add(self, state, model, moment):
@@ -425,8 +404,8 @@ class Method:
     @property
     def passes(self) -> float:
         """Passes over a batch per local step."""
-        passes = traits_of(self.solver).passes
-        return 1.0 if passes is None else passes
+        said = traits_of(self.solver).passes
+        return 1.0 if said is None else said
 
     @property
     def probe(self) -> float:

@@ -17,9 +17,8 @@ from heteroselect.world.ledger import Bytes
 
 class Clients(Protocol):
     """Where clients run. It carries messages: losses come in the order of the questions, uploads in any order, and of
-    some clients perhaps none. `shared` goes down with the model. `collect` asks some of those who were told to hold
-    their update for it; `settle` tells the clients named whether their upload was used, and leaves all others as they
-    are."""
+    some clients perhaps none. `shared` goes down with the model. `collect` asks some of those who hold their update for
+    it; `acknowledge` tells the clients named whether their upload was used."""
 
     @property
     def layout(self) -> Layout: ...
@@ -42,13 +41,11 @@ class Remote(Protocol):
 @dataclass(frozen=True, eq=False)
 class InFlight:
     """A client at work for a server that does not wait: what it was told, the model that it started from, when that was
-    and how many seconds later its answer is there or is given up.
-
-    `fate` is what happens to the answer on its way (missing, corrupt, …; "": nothing), and `dropped` whether it comes
-    after the deadline. `link` is the client's uplink at its start in bit/s; `down`, `compute` and `up` are the seconds
-    of its download, its device and its upload. `inclusion` is how likely it was to be drawn, `theta` the budget then.
-    The `upload` is None after a restart: the client trains again, to the same bits.
-    """
+    and how many seconds later its answer is there or is given up. `fate` is what happens to the answer on its way
+    (missing, corrupt, …; "": nothing), and `dropped` whether it comes after the deadline. `link` is the client's uplink
+    at its start in bit/s; `down`, `compute` and `up` are the seconds of its download, its device and its upload.
+    `inclusion` is how likely it was to be drawn, `theta` the budget then. The `upload` is None after a restart: the
+    client trains again, to the same bits."""
 
     order: Order
     model: Weights

@@ -28,11 +28,11 @@ from heteroselect.round.method import Method
 from heteroselect.round.server import Clients, InFlight, RoundOutcome, Server
 from heteroselect.round.stages import Answers, Observation, Plan, RoundContext
 from heteroselect.round.stages.aggregate import aggregate
-from heteroselect.round.stages.answers import answered, asked_for, messages, passes
 from heteroselect.round.stages.conclude import conclude
 from heteroselect.round.stages.observe import ask_losses, conditions_at, when_somebody_comes
 from heteroselect.round.stages.receive import accept, fates
 from heteroselect.round.stages.select import select_and_allocate
+from heteroselect.round.stages.train import answered, asked_for, messages, passes
 from heteroselect.world import Environment
 from heteroselect.world.clock import Seconds, Spent, Timing
 from heteroselect.world.ledger import Messages
@@ -94,8 +94,8 @@ def observe(ctx: RoundContext, now: float, busy: Counts, losses: Callable[[], Re
 
 
 def start(ctx: RoundContext, seen: Observation) -> tuple[RoundContext, list[InFlight], Messages]:
-    """Draw who starts next and let them train: what they work with is known at their start, and so is when each will be
-    done. Returns the round with what the selector keeps, those who are at work now, and what is sent for them."""
+    """Draw who starts next and let them train; return the round with what the selector keeps, those who are at work now
+    and when each will be done, and what is sent for them."""
     method, environment, server = ctx.method, ctx.environment, ctx.server
     plan = select_and_allocate(ctx, seen)
     ids, densities = plan.cohort.ids, plan.allocation.densities

@@ -15,11 +15,12 @@ from torch import Tensor, nn
 
 from heteroselect import models
 from heteroselect.core.arrays import Reals
+from heteroselect.core.draws import Draws, drawing_from, seeded_construction, watch_draws
 from heteroselect.core.evaluate import Metric, accuracy
 from heteroselect.core.flat import FlatModel, Loss, Weights
 from heteroselect.core.flops import step_flops
 from heteroselect.core.population import Population
-from heteroselect.core.streams import Draws, Streams, drawing_from, seeded_construction, watch_draws
+from heteroselect.core.streams import Streams
 from heteroselect.core.traits import traits_of
 from heteroselect.data import sources
 from heteroselect.data.batches import to_inputs

@@ -31,8 +31,8 @@ from heteroselect.world import (
     read_intervals,
     read_link_trace,
 )
+from heteroselect.world.devices import phones
 from heteroselect.world.read import LONGEST
-from heteroselect.world.table import phones
 
 DOMINATES = 1.25
 """How many times as frequent as in all data a client's most frequent class must be to tell clients apart: MNIST that

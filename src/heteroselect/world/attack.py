@@ -6,34 +6,32 @@ method under attack is the same method; only what these clients answer differs.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.messages import Upload
+from heteroselect.core.streams import Streams
 from heteroselect.core.update import Update, to_float32
 from heteroselect.parts.compress.wire import TABLE, Table, decode, encode
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 Kind = Literal["none", "flip", "hidden", "gaussian", "labels", "lie"]
 
 
 @dataclass(frozen=True)
 class Attack:
-    """`flip` sends −`strength` times the update. `hidden` sends its opposite, as long as the screen lets pass: 0.99
-    times the bound, which it knows, times the median of the others. `gaussian` sends noise that is `strength` times as
-    long as the update. `labels` trains on labels that are turned around (class c becomes C − 1 − c). `lie` claims a
-    loss and lengths that are `strength` times the true ones, and sends what it should."""
+    """`flip` sends −`strength` times the update. `hidden` sends its opposite, as long as the screen, whose bound it
+    knows, lets pass. `gaussian` sends noise that is `strength` times as long as the update. `labels` trains on labels
+    that are turned around (class c becomes C − 1 − c). `lie` claims a loss and lengths that are `strength` times the
+    true ones, and sends what it should."""
 
     kind: Kind = "none"
     share: float = 0.0
     strength: float = 10.0
 
-    def hostile(self, clients: int, streams: "Streams") -> NDArray[np.bool_]:
+    def hostile(self, clients: int, streams: Streams) -> NDArray[np.bool_]:
         """Which of the clients are hostile: the nearest whole number to their share, drawn once per run."""
         found = np.zeros(clients, bool)
         if self.kind != "none":
@@ -52,7 +50,7 @@ class Attack:
         size: int,
         bound: float,
         round: int,
-        streams: "Streams",
+        streams: Streams,
         codecs: Table = TABLE,
     ) -> dict[int, Upload]:
         """The uploads as they are sent; `bound` is the screen's, `codecs` are those of the method."""
@@ -64,12 +62,11 @@ class Attack:
         sent = {client: decode(one.payload, size, codecs) for client, one in uploads.items() if one.payload}
         others = [update.norm() for client, update in sent.items() if not hostile[client]]
         reach = 0.99 * (bound or self.strength) * float(np.median(others)) if others else 0.0
-        changed = {}
-        for client in ours:
-            if client in sent:
-                rng = streams.numpy("hostile update", round=round, client=client)
-                changed[client] = replace(uploads[client], payload=encode(self._turned(sent[client], reach, rng)))
-        return {**uploads, **changed}
+        changed = dict(uploads)
+        for client in sent.keys() & ours:
+            rng = streams.numpy("hostile update", round=round, client=client)
+            changed[client] = replace(uploads[client], payload=encode(self._turned(sent[client], reach, rng)))
+        return changed
 
     def _lying(self, upload: Upload) -> Upload:
         return replace(upload, report={name: self.strength * value for name, value in upload.report.items()})

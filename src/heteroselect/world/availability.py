@@ -3,26 +3,20 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.conditions import Conditions
+from heteroselect.core.streams import Streams
 from heteroselect.world.world import Losses, World, typical
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 
 @dataclass(frozen=True)
 class Availability:
-    """Intervals [start, end) of some clients, each repeated with its period; built by `of`.
-
-    Client k of a run has those of client k modulo their number (`known`). One entry of `owner`, `starts`, `ends` and
-    `periods` per interval; intervals of one client neither touch nor overlap.
-    """
+    """Intervals [start, end) of some clients, each repeated with its period; built by `of`, so that those of a client
+    neither touch nor overlap. Client k of a run has those of client k modulo their number (`known`)."""
 
     known: int
     owner: Counts
@@ -41,12 +35,11 @@ class Availability:
         edges = np.array([edge for of_one in merged for edge in of_one]).reshape(-1, 2)
         return Availability(len(merged), owner, edges[:, 0], edges[:, 1], periods[owner])
 
-    def dealt(self, clients: int, streams: "Streams") -> "Availability":
+    def dealt(self, clients: int, streams: Streams) -> "Availability":
         """The intervals of so many clients, drawn without replacement as long as there are any left."""
         places = streams.numpy("availability").permutation(self.known)[np.arange(clients) % self.known]
         rows = [np.flatnonzero(self.owner == place) for place in places]
-        owner = np.repeat(np.arange(clients), [len(one) for one in rows])
-        taken = np.concatenate(rows) if rows else np.empty(0, np.int64)
+        owner, taken = np.repeat(np.arange(clients), [len(one) for one in rows]), np.concatenate(rows)
         return Availability(clients, owner, self.starts[taken], self.ends[taken], self.periods[taken])
 
     def at(self, now: float, clients: int) -> tuple[NDArray[np.bool_], Reals, float]:
@@ -63,7 +56,7 @@ class Availability:
         return leaves > now, leaves, float(edges[edges > now].min(initial=math.inf))
 
 
-def day_cycle(clients: int, streams: "Streams", *, share: float, period: float, spread: float) -> Availability:
+def day_cycle(clients: int, streams: Streams, *, share: float, period: float, spread: float) -> Availability:
     """Each client is there once per `period` (a day), for a `share` of it. When it comes is drawn evenly from the first
     `spread` of the period: with 0 all come at once, with 1 there are as many at all times."""
     comes = spread * period * streams.numpy("day cycle").uniform(size=clients)
@@ -82,11 +75,9 @@ def _merged(intervals: Sequence[tuple[float, float]], period: float) -> list[tup
                 f"intervals: allowed is 0 ≤ start ≤ end, and a start before the period of {period:g} s and an end at "
                 f"most a period after it, not ({start:g}, {end:g})"
             )
-        if start == end:
-            continue
         if found and start <= found[-1][1]:
             found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
+        elif start < end:
             found.append((start, end))
     while len(found) > 1 and found[-1][1] >= period + found[0][0]:
         found[-1] = found[-1][0], max(found[-1][1], period + found[0][1])
@@ -103,16 +94,14 @@ class Intervals:
     world: World
     availability: Availability
 
-    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions:
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: Streams) -> Conditions:
         """Those of the other world; available is who is so in both."""
         found = self.world.conditions(round, now, clients, losses, streams)
         available, leaves, changes = self.availability.at(now, clients)
-        if found.leaves is not None:
-            leaves = np.minimum(leaves, found.leaves)
-        available = available & found.available
-        return replace(found, available=available, leaves=leaves, changes=min(changes, found.changes))
+        leaves = leaves if found.leaves is None else np.minimum(leaves, found.leaves)
+        return replace(found, available=available & found.available, leaves=leaves, changes=min(changes, found.changes))
 
-    def typical(self, clients: int, streams: "Streams") -> tuple[float, float]:
+    def typical(self, clients: int, streams: Streams) -> tuple[float, float]:
         return typical(self.world, clients, streams)
 
 

@@ -11,15 +11,13 @@ from heteroselect.core.conditions import VALUE_BITS, Conditions
 from heteroselect.world.ledger import LOSS_BYTES, Messages
 
 Charge = Literal["paper", "uplink", "everything"]
-CHARGES: tuple[Charge, ...] = ("paper", "uplink", "everything")
-
-
 COUNTED = {
     "paper": "32 bits up for each kept value, as the paper does, and nothing else",
     "uplink": "the real payloads up, and nothing else",
     "everything": "downloads, real payloads, scoring and calibration, and the device time of all passes, probes and "
     "encoding",
 }
+CHARGES: tuple[Charge, ...] = ("paper", "uplink", "everything")
 
 
 def clock_sentence(charges: Iterable[str]) -> str:
@@ -30,13 +28,13 @@ def clock_sentence(charges: Iterable[str]) -> str:
     """
     known = sorted(set(charges))
     if len(known) == 1:
-        return f"The clock ({known[0]}) counts {COUNTED.get(known[0], 'what its runs say')}."
+        return f"The clock ({known[0]}) counts {COUNTED[known[0]]}."
     return f"The runs have several clocks ({', '.join(known)}), so that their seconds cannot be compared."
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds of each selected client: those of its downloads, of its device, of its upload, and in all."""
+    """Seconds of each selected client: of its downloads, of its device, of its upload, and in all."""
 
     down: Reals
     compute: Reals
@@ -79,7 +77,7 @@ class Timing:
 
     def calibrated(self, clock: "Clock", sent: Messages, conditions: Conditions) -> "Timing":
         """The same with calibration, which follows the training."""
-        found: dict[Charge, Seconds] = {}
+        found = {}
         for charge, one in self.by_charge.items():
             begin = self.now + one.scoring + one.training
             seconds = replace(clock, charge=charge).calibration(sent, conditions, begin)
@@ -87,18 +85,18 @@ class Timing:
         return replace(self, by_charge=found)
 
 
+Moving = Callable[[Counts, Reals | float, Reals | float], Reals]
+"""Seconds that bits of some clients take from a simulated second on."""
 ENCODE_SHARE = 0.15
 """Time that a client takes to encode an update, as a share of a training step."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """charge: `paper` takes θ_k·32N bits up and nothing else, `uplink` the real payloads, `everything` also the
-    model on its way down, scoring, calibration, and the device time of making a payload.
+    """Counts what `COUNTED` says of its `charge`; the paper's bits are θ_k·32N.
 
     A forward pass takes `forward_share` of a training step, encoding an update `encode_share`. Conditions are those of
-    all clients; `now` is the simulated second at which the thing that is asked about begins, and matters where the rate
-    of a link changes with time.
+    all clients; `now` is the simulated second at which the thing that is asked about begins.
     """
 
     charge: Charge = "paper"
@@ -121,8 +119,7 @@ class Clock:
         return Timing(self.charge, now, found)
 
     def spent(self, sent: Messages, conditions: Conditions, passes: Reals | float, now: float) -> Spent:
-        """Seconds from the order to train until the answer of each selected client has arrived, by what they went into;
-        `passes` over a batch are everybody's, or each selected client's own."""
+        """Seconds until each selected client has answered; `passes` over a batch are everybody's, or each one's own."""
         ids = sent.selected
         compute: Reals = passes * conditions.step_seconds[ids]
         if self.charge != "everything":  # θ_k·32N/B_k is the paper's uplink time (section V-C)
@@ -132,48 +129,36 @@ class Clock:
             return Spent(np.zeros(len(ids)), compute, up, up + asked)
         bits = 8 * np.array(sent.payloads)
         fetched = np.isin(ids, sent.asked)  # a client that was scored has the model already
-        download = self._down(conditions, ids, np.where(fetched, 0.0, 8 * sent.fetched(ids)), now)
-        download = download + self._down(conditions, ids, 8 * sent.shared, now + download)
+        download = self._moving(conditions.down_seconds, ids, np.where(fetched, 0.0, 8 * sent.fetched(ids)), now)
+        download = download + self._moving(conditions.down_seconds, ids, 8 * sent.shared, now + download)
         trained = download + compute
-        told = self._up(conditions, ids, 8 * LOSS_BYTES, now + trained) if sent.held else 0.0
+        told = self._moving(conditions.up_seconds, ids, 8 * LOSS_BYTES, now + trained) if sent.held else 0.0
         coding = np.where(bits > 0, sent.probe + self.encode_share, 0.0) * conditions.step_seconds[ids]
         ready = asked_to_send(sent, trained + told) + coding
-        up = self._up(conditions, ids, bits, now + ready)
+        up = self._moving(conditions.up_seconds, ids, bits, now + ready)
         return Spent(download, compute + coding, told + up, ready + up)
 
-    def _down(self, conditions: Conditions, ids: Counts, bits: Reals | float, start: Reals | float) -> Reals:
-        """Seconds of a message to each client; nothing where no message is sent."""
-        return conditions.down_seconds(ids, self._resent(bits), start) + self._delay(bits)
-
-    def _up(self, conditions: Conditions, ids: Counts, bits: Reals | float, start: Reals | float) -> Reals:
-        """Seconds of a message from each client; nothing where no message is sent."""
-        return conditions.up_seconds(ids, self._resent(bits), start) + self._delay(bits)
-
-    def _resent(self, bits: Reals | float) -> Reals | float:
-        return bits / (1 - self.loss) if self.loss else bits
-
-    def _delay(self, bits: Reals | float) -> Reals | float:
-        return np.where(np.asarray(bits) > 0, self.latency, 0.0) if self.latency else 0.0
+    def _moving(self, seconds: Moving, ids: Counts, bits: Reals | float, start: Reals | float) -> Reals:
+        """Seconds of a message to or from each client, by its link; nothing where no message is sent."""
+        return seconds(ids, bits / (1 - self.loss), start) + np.where(np.asarray(bits) > 0, self.latency, 0.0)
 
     def scoring(self, sent: Messages, conditions: Conditions, batches: int, now: float) -> float:
         """Seconds until the slowest client asked has the model, has run it forwards and has answered."""
         asked = sent.asked
         if self.charge != "everything" or len(asked) == 0:
             return 0.0
-        download = self._down(conditions, asked, 8 * sent.fetched(asked).astype(float), now)
+        download = self._moving(conditions.down_seconds, asked, 8 * sent.fetched(asked).astype(float), now)
         ready = download + batches * self.forward_share * conditions.step_seconds[asked]
-        return float((ready + self._up(conditions, asked, 8 * LOSS_BYTES, now + ready)).max())
+        return float((ready + self._moving(conditions.up_seconds, asked, 8 * LOSS_BYTES, now + ready)).max())
 
     def calibration(self, sent: Messages, conditions: Conditions, now: float) -> float:
         """Seconds of one client after the other, because each continues from the statistics of the one before."""
         total = 0.0
-        if self.charge != "everything":
-            return total
-        for one in sent.calibrated:
+        for one in sent.calibrated if self.charge == "everything" else []:
             client, start = np.array([one.client]), now + total
-            download = self._down(conditions, client, 8 * sent.calibrating(one), start)
+            download = self._moving(conditions.down_seconds, client, 8 * sent.calibrating(one), start)
             ready = download + one.batches * self.forward_share * conditions.step_seconds[client]
-            total += float((ready + self._up(conditions, client, 8 * one.answer, start + ready))[0])
+            total += float((ready + self._moving(conditions.up_seconds, client, 8 * one.answer, start + ready))[0])
         return total
 
 

@@ -6,14 +6,11 @@ Every client has normal scores, one for its device, one per round for each of it
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heteroselect.core.arrays import Reals
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
+from heteroselect.core.streams import Streams
 
 
 @dataclass(frozen=True)
@@ -53,12 +50,12 @@ class Coupling:
         by_speed, by_label = self.links_by_speed, self.links_by_label
         return 1 - by_speed**2 - by_label**2 - 2 * by_speed * by_label * self.speed_by_label
 
-    def speeds(self, clients: int, streams: "Streams") -> Reals:
+    def speeds(self, clients: int, streams: Streams) -> Reals:
         """The score of each device; a high one is fast."""
         own = streams.numpy("device scores").standard_normal(clients)
         return self.speed_by_label * self._labels(clients) + math.sqrt(1 - self.speed_by_label**2) * own
 
-    def links(self, purpose: str, round: int, clients: int, streams: "Streams") -> Reals:
+    def links(self, purpose: str, round: int, clients: int, streams: Streams) -> Reals:
         """The score of each link in a round; `purpose` names the stream that they are drawn from."""
         rng = streams.numpy(f"{purpose} scores")
         own, fresh = rng.standard_normal(clients), math.sqrt(1 - self.persistence**2)

@@ -1,15 +1,20 @@
-"""The devices: seconds per local step, U[0.1, 0.5], drawn once for each client; as they follow from the model; or as
-they are known."""
+"""The devices: seconds per local step, drawn once for each client (U[0.1, 0.5]), as they follow from the model, or as
+they are known; and tables of devices."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from heteroselect.core.arrays import Reals
+from heteroselect.core.streams import Streams
+from heteroselect.errors import HeteroSelectError
+from heteroselect.extras import installed_files
 
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
+REFERENCE_GFLOP = 0.6
+"""Billions of operations of a forward pass of MobileNet V2 (Sandler et al., CVPR 2018: 300 million multiply-adds),
+which the `compute_ms` of FedScale's tables were measured on."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,7 @@ class Devices:
     def mean(self) -> float:
         return (self.low_seconds + self.high_seconds) / 2
 
-    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+    def step_seconds(self, clients: int, streams: Streams) -> Reals:
         """Seconds per step of each client; the same in every round of a run."""
         if self.draw == "authors":
             return authors_step_seconds(streams.seed, clients, self.low_seconds, self.high_seconds)
@@ -49,7 +54,7 @@ class FlopDevices:
         """Seconds per step of a device of middling speed."""
         return float(self.at(np.array(0.5)))
 
-    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+    def step_seconds(self, clients: int, streams: Streams) -> Reals:
         """Seconds per step of each client; the same in every round of a run."""
         return self.at(streams.numpy("devices").uniform(size=clients))
 
@@ -68,7 +73,7 @@ class GivenDevices:
     def mean(self) -> float:
         return float(self.seconds.mean())
 
-    def step_seconds(self, clients: int, streams: "Streams") -> Reals:
+    def step_seconds(self, clients: int, streams: Streams) -> Reals:
         if len(self.seconds) != clients:
             raise ValueError(f"seconds: allowed is one number for each of the {clients} clients, not {self.seconds}")
         return self.seconds
@@ -77,3 +82,34 @@ class GivenDevices:
 def authors_step_seconds(seed: int, clients: int, low: float, high: float) -> Reals:
     """The compute times behind the authors' logs; their old generator, made and used here only."""
     return np.random.RandomState((seed + 9999) % 2**32).uniform(low, high, clients)
+
+
+def phones() -> Path:
+    """The table of the distribution heteroselect-phones, 9,242 devices; refused where that is not installed."""
+    folder = installed_files("heteroselect_phones")
+    if folder is None:
+        raise HeteroSelectError(
+            "world.table: the table of devices is not installed; `pip install 'heteroselect[phones]'` brings it, or "
+            "name a CSV file of your own."
+        )
+    return folder / "devices.csv.xz"
+
+
+@dataclass(frozen=True)
+class DeviceTable:
+    """FLOP/s, bit/s up and bit/s down of some devices, one entry per device; None where the table does not say."""
+
+    flops: Reals | None = None
+    up: Reals | None = None
+    down: Reals | None = None
+
+    def __len__(self) -> int:
+        return max(len(column) for column in (self.flops, self.up, self.down, ()) if column is not None)
+
+    def drawn(self, clients: int, streams: Streams) -> "DeviceTable":
+        """The devices of the clients: as many rows as there are clients, drawn without replacement."""
+        if clients > len(self):
+            raise ValueError(f"allowed is at least a row for each of the {clients} clients, not {len(self)}")
+        rows = streams.numpy("device table").permutation(len(self))[:clients]
+        flops, up, down = (None if column is None else column[rows] for column in (self.flops, self.up, self.down))
+        return DeviceTable(flops, up, down)

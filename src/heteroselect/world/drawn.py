@@ -1,19 +1,15 @@
 """The paper's world: links drawn anew for each round, devices drawn once, and everybody available."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heteroselect.core.conditions import Conditions
+from heteroselect.core.streams import Streams
 from heteroselect.world.coupling import Coupling, ranks
 from heteroselect.world.devices import Devices, FlopDevices, GivenDevices
-from heteroselect.world.links import Links, MeasuredLinks
-from heteroselect.world.table import GivenLinks
+from heteroselect.world.links import GivenLinks, Links, MeasuredLinks
 from heteroselect.world.world import Losses
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 
 @dataclass(frozen=True)
@@ -26,10 +22,10 @@ class DrawnWorld:
     downlinks: Links | GivenLinks = Links(5.0, 25.0)
     coupling: Coupling = Coupling()
 
-    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions:
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: Streams) -> Conditions:
         if self.coupling.active:
             return self._coupled(round, clients, streams)
-        stressed = self.uplinks.stress != "none" or self.downlinks.stress != "none"
+        stressed = any(isinstance(one, Links) and one.stress != "none" for one in (self.uplinks, self.downlinks))
         present = losses() if stressed else np.zeros(clients)
         return Conditions(
             up=self.uplinks.draw(present, streams.numpy("links", round=round)),
@@ -38,7 +34,7 @@ class DrawnWorld:
             available=np.ones(clients, bool),
         )
 
-    def _coupled(self, round: int, clients: int, streams: "Streams") -> Conditions:
+    def _coupled(self, round: int, clients: int, streams: Streams) -> Conditions:
         """The same with links and devices that hang together; each keeps its distribution."""
         links = [one for one in (self.uplinks, self.downlinks) if isinstance(one, Links) and one.stress == "none"]
         if len(links) < 2 or isinstance(self.devices, GivenDevices):
@@ -50,6 +46,6 @@ class DrawnWorld:
         seconds = self.devices.at(ranks(self.coupling.speeds(clients, streams)))
         return Conditions(up=up, down=down, step_seconds=seconds, available=np.ones(clients, bool))
 
-    def typical(self, clients: int, streams: "Streams") -> tuple[float, float]:
+    def typical(self, clients: int, streams: Streams) -> tuple[float, float]:
         """The middle of the range that links and of that which devices are drawn from."""
         return self.uplinks.mean, self.devices.mean

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.messages import Upload
+from heteroselect.core.streams import Streams
 from heteroselect.core.update import Update
 from heteroselect.parts.compress.wire import TABLE, Table, WireError, decode, encode
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 KINDS = ("missing", "late", "corrupt", "nan", "inf", "scaled")
 
@@ -47,7 +46,7 @@ class Faults:
     late_rule: Literal["drop", "wait"] = "drop"
     deadline: float = 0.0
 
-    def strike(self, uploads: Sequence[Upload], round: int, streams: "Streams") -> dict[int, str]:
+    def strike(self, uploads: Sequence[Upload], round: int, streams: Streams) -> dict[int, str]:
         """The kind of fault of each upload that has one this round, by client."""
         limits = np.cumsum([getattr(self, kind) for kind in KINDS])
         if limits[-1] == 0:
@@ -61,7 +60,7 @@ class Faults:
         return struck
 
     def damage(
-        self, upload: Upload, kind: str, size: int, round: int, streams: "Streams", codecs: Table = TABLE
+        self, upload: Upload, kind: str, size: int, round: int, streams: Streams, codecs: Table = TABLE
     ) -> Upload:
         """The upload as it arrives; one that cannot be decoded arrives as it is. `codecs` are those of the method
         where it has its own."""
@@ -90,14 +89,9 @@ class Faults:
         if len(expected) == 0:
             return [], 0.0, expected
         deadline = self.deadline or float(expected.max())
-        factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
-        seconds = expected * factor
-        present = np.array([kind != "missing" for kind in struck])
+        seconds, present = self._answers(expected, struck)
         # a tolerance, so that the slowest of the expected is not late by a rounding
-        late = present & (seconds > deadline * (1 + 1e-9))
-        if self.late_rule == "wait":
-            late[:] = False
-        in_time = present & ~late
+        in_time = present & ((seconds <= deadline * (1 + 1e-9)) | (self.late_rule == "wait"))
         if 0 < enough <= in_time.sum():
             first = np.argsort(np.where(in_time, seconds, np.inf), kind="stable")[:enough]
             return np.isin(np.arange(len(seconds)), first).tolist(), float(seconds[first].max()), seconds
@@ -110,9 +104,13 @@ class Faults:
         """How many seconds until each answer is there or is given up, where nobody waits for another, and whether it is
         dropped. A late answer just comes late, unless there is a deadline after which it is dropped; a missing one is
         given up then, or when it was expected."""
-        factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
-        present, seconds = np.array([kind != "missing" for kind in struck], bool), expected * factor
+        seconds, present = self._answers(expected, struck)
         if not self.deadline:
             return seconds, [False] * len(seconds)
         dropped = present & (seconds > self.deadline) & (self.late_rule == "drop")
         return np.where(dropped | ~present, self.deadline, seconds), dropped.tolist()
+
+    def _answers(self, expected: Reals, struck: Sequence[str | None]) -> tuple[Reals, NDArray[np.bool_]]:
+        """How many seconds each answer takes, and whether it comes at all."""
+        factor = np.array([self.late_factor if kind == "late" else 1.0 for kind in struck])
+        return expected * factor, np.array([kind != "missing" for kind in struck], bool)

@@ -1,4 +1,4 @@
-"""The links: U[1, 5] Mb/s up, drawn anew for each client and round; or as they were measured."""
+"""The links: U[1, 5] Mb/s up, drawn anew for each client and round; or as they were measured; or as they are known."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,17 +10,13 @@ from heteroselect.core.arrays import Reals
 
 @dataclass(frozen=True)
 class MeasuredLinks:
-    """Bandwidths in bit/s as measured, smoothed: B ← keep·B + (1 − keep)·measured.
-
-    A client that was never measured is given the median of the others, and the middle of the expected range before
-    anybody was.
-    """
+    """Bandwidths in bit/s as measured, smoothed: B ← keep·B + (1 − keep)·measured. A client that was never measured is
+    given the median of the others, and the middle of the expected range before anybody was."""
 
     low_mbps: float = 1.0
     high_mbps: float = 5.0
     keep: float = 0.5
     estimates: dict[int, float] = field(default_factory=dict)
-    stress: Literal["none"] = "none"
 
     @property
     def mean(self) -> float:
@@ -71,3 +67,21 @@ class Links:
     def at(self, ranks: Reals) -> Reals:
         """Bandwidths by their rank among all, from 0, the slowest, to 1."""
         return (self.low_mbps + (self.high_mbps - self.low_mbps) * ranks) * 1e6
+
+
+@dataclass(frozen=True)
+class GivenLinks:
+    """Links whose rates in bit/s are known, one number per client, and the same in every round."""
+
+    rates: Reals
+
+    @property
+    def mean(self) -> float:
+        """The median: a few links of a table are so fast that the mean would be nobody's."""
+        return float(np.median(self.rates))
+
+    def draw(self, losses: Reals, rng: np.random.Generator) -> Reals:
+        """The rate of each client; of the losses only their number is used."""
+        if len(self.rates) != len(losses):
+            raise ValueError(f"rates: allowed is one number for each of the {len(losses)} clients, not {self.rates}")
+        return self.rates

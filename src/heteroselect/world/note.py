@@ -12,13 +12,11 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def world_note(conditions: Conditions, timing: Timing, *, took: Reals, waited: float) -> dict[str, Any]:
-    """The world of a round, as a line of rounds.jsonl has it, to five digits.
-
-    Of all clients: how many were `available` and, where not everybody was, who (`there`: a bit per client from client 0
-    on, as hexadecimal digits), and quantiles of links and of seconds per step. Of the round: the seconds in which
-    nobody was there (`waited`), of scoring, of training until the server stopped waiting, and of calibration. Of each
-    selected client: its seconds by what they went into, and until its answer.
-    """
+    """The world of a round, as a line of rounds.jsonl has it, to five digits. Of all clients: how many were `available`
+    and, where not everybody was, who (`there`: a bit per client from client 0 on, as hexadecimal digits), and quantiles
+    of links and of seconds per step. Of the round: the seconds in which nobody was there (`waited`), of scoring, of
+    training until the server stopped waiting, and of calibration. Of each selected client: its seconds by what they
+    went into, and until its answer."""
     seconds, there = timing.own, conditions.available
     return {
         "available": int(there.sum()),

@@ -13,12 +13,10 @@ from heteroselect.core.arrays import Reals
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import opened_text
 from heteroselect.world.availability import Availability
-from heteroselect.world.table import REFERENCE_GFLOP, DeviceTable
+from heteroselect.world.devices import REFERENCE_GFLOP, DeviceTable
 from heteroselect.world.traces import LinkTrace, Rates
 
-LONGEST = 64_000_000
-"""Bytes of a file's text, a hundred times those of the measured traces: rows that are as short as can be take 0.4 s and
-34 MB of memory for each megabyte, so that whatever a stranger's settings name is read within half a minute."""
+LONGEST = 64_000_000  # bytes of a file's text, a hundred times those of the measured traces: half a minute
 
 
 def read_link_trace(path: str | Path, offset: float = 0.0) -> LinkTrace:
@@ -36,19 +34,15 @@ def read_link_trace(path: str | Path, offset: float = 0.0) -> LinkTrace:
             before = rows[-1][1]["second"]
             _refuse(path, line, "second", f"a number above {before:g}, that of the link's row before", row)
         rows.append((line, row))
-    links = [table[client] for client in sorted(table) if _known(table[client], "up_mbps")]
+    links = [rows for _, rows in sorted(table.items()) if not all(math.isnan(row["up_mbps"]) for _, row in rows)]
     if not links:
         raise HeteroSelectError(f"{path}: there is no rate up in it; allowed is one in each row of some link.")
-    traced = any(_known(rows, "down_mbps") for rows in links)
+    traced = any(not math.isnan(row.get("down_mbps", math.nan)) for rows in links for _, row in rows)
     try:
         up = tuple(_rates(path, rows, "up_mbps") for rows in links)
         return LinkTrace(up, tuple(_rates(path, rows, "down_mbps") for rows in links) if traced else (), offset)
     except ValueError:
         raise HeteroSelectError(f"{path}: a link has no rate at all; allowed is one above 0 in some row.") from None
-
-
-def _known(rows: list[tuple[int, dict[str, float]]], column: str) -> bool:
-    return any(not math.isnan(row.get(column, math.nan)) for _, row in rows)
 
 
 def _rates(path: str | Path, rows: list[tuple[int, dict[str, float]]], column: str) -> Rates:
@@ -60,33 +54,30 @@ def _rates(path: str | Path, rows: list[tuple[int, dict[str, float]]], column: s
     return Rates(seconds, np.array([row[column] for _, row in rows]) * 1e6, float(seconds[-1] + last))
 
 
-def read_devices(path: str | Path, reference_gflop: float = REFERENCE_GFLOP) -> DeviceTable:
+def read_devices(path: str | Path) -> DeviceTable:
     """The table in a file with a row per device and some of the columns `gflops` or `compute_ms`, `up_mbps` or
     `up_kbps`, `down_mbps` or `down_kbps`.
 
-    `gflops` are billions of operations per second; `compute_ms` are the milliseconds of a forward pass that takes
-    `reference_gflop` billions of them.
+    `gflops` are billions of operations per second; `compute_ms` are the milliseconds of a forward pass of MobileNet V2.
     """
     scales = {
-        "flops": {"gflops": 1e9, "compute_ms": reference_gflop * 1e12},
+        "flops": {"gflops": 1e9, "compute_ms": REFERENCE_GFLOP * 1e12},
         "up": {"up_mbps": 1e6, "up_kbps": 1e3},
         "down": {"down_mbps": 1e6, "down_kbps": 1e3},
     }
     names = tuple(name for scale in scales.values() for name in scale)
     rows = []
     for line, row in _rows(path, (), names):
-        for name, value in row.items():
-            if value == 0:
-                _refuse(path, line, name, "a number above 0", row)
+        for name in (name for name, value in row.items() if value == 0):
+            _refuse(path, line, name, "a number above 0", row)
         rows.append(row)
     if not rows[0]:
         raise HeteroSelectError(f"{path}, line 1: no column is known; allowed are {', '.join(names)}.")
     found: dict[str, Reals] = {}
-    for column, scale in scales.items():
-        for name, factor in scale.items():
-            if name in rows[0]:
-                values = np.array([row[name] for row in rows])
-                found.setdefault(column, factor / values if name == "compute_ms" else factor * values)
+    for column, name, factor in [(column, *one) for column, scale in scales.items() for one in scale.items()]:
+        if name in rows[0]:
+            values = np.array([row[name] for row in rows])
+            found.setdefault(column, factor / values if name == "compute_ms" else factor * values)
     return DeviceTable(**found)
 
 
@@ -105,10 +96,10 @@ def read_intervals(path: str | Path, period: float | None = None) -> Availabilit
         if "period" in row and row["period"] != periods.setdefault(row["client"], row["period"]):
             _refuse(path, line, "period", f"{periods[row['client']]:g}, as in the client's rows before", row)
     last = max(end for intervals in table.values() for _, end in intervals)
-    clients = sorted(table)
     try:
         return Availability.of(
-            [table[client] for client in clients], [periods.get(client, period or last) for client in clients]
+            [intervals for _, intervals in sorted(table.items())],
+            [periods.get(k, period or last) for k in sorted(table)],
         )
     except ValueError as error:
         raise HeteroSelectError(f"{path}: {error}.") from None
@@ -123,33 +114,28 @@ def _rows(
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """The number of each line, and its columns; other columns are left out. A column may be `called` otherwise; in
     those of `empty` a cell may have nothing in it, which is NaN."""
-    path = Path(path)
+    line = 1
     try:
-        with opened_text(path, LONGEST) as file:
-            reader = csv.reader(file)
-            header = [name.strip().removesuffix("_s") for name in next(reader, [])]
-            header = [called.get(name, name) if called.get(name) not in header else name for name in header]
-            if missing := [name for name in needed if name not in header]:
+        with opened_text(Path(path), LONGEST) as file:
+            reader = csv.DictReader(file, restval="")
+            names = [name.strip().removesuffix("_s") for name in reader.fieldnames or []]
+            reader.fieldnames = [name if called.get(name, name) in names else called[name] for name in names]
+            if missing := [name for name in needed if name not in reader.fieldnames]:
                 columns = f"{', '.join(needed)} and perhaps {', '.join(optional)}"
                 raise HeteroSelectError(f"{path}, line 1: {missing[0]} is missing; allowed are the columns {columns}.")
-            wanted = [(name, header.index(name)) for name in needed + optional if name in header]
-            found = False
-            for cells in filter(None, reader):
-                row = {name: cells[place] if place < len(cells) else "" for name, place in wanted}
-                yield reader.line_num, _numbers(path, reader.line_num, row, empty)
-                found = True
+            wanted = [name for name in needed + optional if name in reader.fieldnames]
+            for row in reader:
+                line = reader.line_num
+                yield line, {name: _number(path, line, name, row, name in empty) for name in wanted}
     except (OSError, EOFError, ValueError, lzma.LZMAError, csv.Error) as error:
         raise HeteroSelectError(f"{path}: allowed is a CSV file that can be read ({error}).") from None
-    if not found:
+    if line == 1:
         raise HeteroSelectError(f"{path}: there is nothing below the header; allowed is a CSV file of at least a row.")
 
 
-def _numbers(path: Path, line: int, row: dict[str, str], empty: tuple[str, ...]) -> dict[str, float]:
-    nothing = {name: math.nan for name in empty if row.get(name) == ""}
-    return {name: _number(path, line, name, row) for name in row if name not in nothing} | nothing
-
-
-def _number(path: Path, line: int, name: str, row: dict[str, str]) -> float:
+def _number(path: str | Path, line: int, name: str, row: dict[str, str], may_be_empty: bool) -> float:
+    if may_be_empty and row[name] == "":
+        return math.nan
     try:
         value = float(row[name])
     except ValueError:

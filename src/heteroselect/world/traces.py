@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from heteroselect.core.arrays import Counts, Reals
 from heteroselect.core.conditions import Conditions, Transfers
+from heteroselect.core.streams import Streams
 from heteroselect.world.world import Losses, World, typical
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 OUTAGE = 1e3
 """The bit/s that a link without any rate at this second is given as, so that a part may divide by it."""
@@ -78,18 +75,15 @@ class Rates:
 
 @dataclass(frozen=True)
 class LinkTrace:
-    """Rates up, and perhaps down, of some links: client k has link k modulo their number, so one link may serve all.
-
-    Client k reads its trace from second k·`offset` on, so that clients of one trace need not change at once; or from
-    its own of the seconds in `offsets`, where these were drawn (`dealt`).
-    """
+    """Rates up, and perhaps down, of some links: client k has link k modulo their number, and reads its trace from
+    second k·`offset` on, or from its own of the seconds in `offsets`, where these were drawn (`dealt`)."""
 
     up: tuple[Rates, ...]
     down: tuple[Rates, ...] = ()
     offset: float = 0.0
     offsets: tuple[float, ...] = ()
 
-    def dealt(self, clients: int, streams: "Streams") -> "LinkTrace":
+    def dealt(self, clients: int, streams: Streams) -> "LinkTrace":
         """A link for each of so many clients, and where each begins in it, both drawn. A link serves no more clients
         than another, but for one; up and down of a link stay together."""
         rng = streams.numpy("link traces")
@@ -135,14 +129,14 @@ class TracedLinks:
     world: World
     trace: LinkTrace
 
-    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions:
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: Streams) -> Conditions:
         """Those of the other world, with the rates of this second and the transfers of the trace."""
         found, trace = self.world.conditions(round, now, clients, losses, streams), self.trace
         transfers: Transfers = trace if trace.down else _OnlyUp(trace, found)
         down = trace.rates(trace.down, clients, now) if trace.down else found.down
         return replace(found, up=trace.rates(trace.up, clients, now), down=down, transfers=transfers)
 
-    def typical(self, clients: int, streams: "Streams") -> tuple[float, float]:
+    def typical(self, clients: int, streams: Streams) -> tuple[float, float]:
         """The mean of the links over time, and the seconds per step of the other world."""
         links = [self.trace.up[k % len(self.trace.up)].mean for k in range(clients)]
         return float(np.mean(links)), typical(self.world, clients, streams)[1]

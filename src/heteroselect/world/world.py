@@ -2,20 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from heteroselect.core.arrays import Reals
 from heteroselect.core.conditions import Conditions
+from heteroselect.core.streams import Streams
 from heteroselect.errors import HeteroSelectError
 from heteroselect.world.attack import Attack
 from heteroselect.world.clock import Clock
 from heteroselect.world.faults import Faults
 from heteroselect.world.links import MeasuredLinks
-
-if TYPE_CHECKING:
-    from heteroselect.core.streams import Streams
 
 Losses = Callable[[], Reals]
 """Gives the present loss of every client, when it is called."""
@@ -25,17 +23,16 @@ Losses = Callable[[], Reals]
 class World(Protocol):
     """Links, devices and availability of all clients, as a function of the round and the simulated second.
 
-    The same arguments give the same conditions, and nothing is kept from call to call, so that a run can be resumed.
-    Random numbers come from `streams`. `losses()` gives the present loss of every client; that costs a forward pass
-    at each of them, so a world that does not depend on losses does not call it.
+    The same arguments give the same conditions, with random numbers from `streams`, and nothing is kept from call to
+    call, so that a run can be resumed. `losses()` costs a forward pass at each client: call it only where it matters.
     """
 
-    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: "Streams") -> Conditions: ...
+    def conditions(self, round: int, now: float, clients: int, losses: Losses, streams: Streams) -> Conditions: ...
 
 
 @runtime_checkable
 class _Typical(Protocol):
-    def typical(self, clients: int, streams: "Streams") -> tuple[float, float]: ...
+    def typical(self, clients: int, streams: Streams) -> tuple[float, float]: ...
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,9 @@ class Environment:
     attack: Attack = Attack()
 
 
-def typical(world: World, clients: int, streams: "Streams") -> tuple[float, float]:
-    """Mean uplink in bit/s and mean seconds per step, which the time budget of eq. 8 is made of.
-
-    A world may have a method of this name that knows them; of any other it is what its clients have at second 0.
-    """
+def typical(world: World, clients: int, streams: Streams) -> tuple[float, float]:
+    """Mean uplink in bit/s and mean seconds per step, which the time budget of eq. 8 is made of: what a method of this
+    name knows, where the world has one, else what its clients have at second 0."""
     if isinstance(world, _Typical):
         return world.typical(clients, streams)
     found = world.conditions(1, 0.0, clients, lambda: np.ones(clients), streams)
@@ -63,8 +58,7 @@ def typical(world: World, clients: int, streams: "Streams") -> tuple[float, floa
 
 
 def measured_links(world: World) -> MeasuredLinks | None:
-    """The measured links at the bottom of a world, which an engine adds its measurements to; None where there are
-    none."""
+    """The measured links at the bottom of a world, which an engine adds its measurements to; None without any."""
     inner: object = world
     while hasattr(inner, "world"):
         inner = inner.world

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 import torch
 from torch import Tensor
 
+from heteroselect.core.draws import Draws
 from heteroselect.core.flat import FlatModel, Layout, Weights
 from heteroselect.core.messages import Calibrate, Order, Question, Upload
 from heteroselect.core.state import PartState, State, by_role, flat
-from heteroselect.core.streams import Draws
 from heteroselect.core.traits import traits_of
 from heteroselect.data.batches import to_inputs
 from heteroselect.data.examples import Examples

@@ -5,9 +5,10 @@ import math
 import torch
 from torch import Tensor
 
+from heteroselect.core.draws import drawing_from
 from heteroselect.core.evaluate import Function
 from heteroselect.core.flat import FlatModel, Weights
-from heteroselect.core.streams import Streams, drawing_from
+from heteroselect.core.streams import Streams
 from heteroselect.data.batches import Ready
 from heteroselect.data.examples import Examples
 from heteroselect.engines.simulate.pool import Pool

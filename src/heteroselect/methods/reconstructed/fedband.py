@@ -1,7 +1,4 @@
-"""FedBand lets clients whose updates deviate more send more, and the others defer.
-
-Deviations are those of the last uploads.
-"""
+"""Deviations are those of the last uploads."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import allocate, compress

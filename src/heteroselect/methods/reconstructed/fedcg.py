@@ -1,8 +1,6 @@
-"""FedCG selects representative clients and compresses each to what its link can carry (abstract: arXiv 2212.09483).
-
-Facility location decides who, and a linear program, solved exactly by bisection, how much, one after the other until
-they agree. Clients never selected come first. Data sizes weigh: the number of clients that each one stands for
-(`method.weigh.kind=share`) puts nearly all weight on one of them, and costs several points on MNIST.
+"""Facility location decides who, and a linear program, solved exactly by bisection, how much, one after the other until
+they agree (abstract: arXiv 2212.09483). Clients never selected come first. The paper's weights would be
+`method.weigh.kind=share`: they put nearly all weight on one client, and cost several points on MNIST.
 """
 
 from heteroselect.methods.entry import Entry, Method

@@ -1,8 +1,4 @@
-"""FedLECC selects, from clusters of alike labels with a high loss, the clients with the highest loss.
-
-The abstract is arXiv 2603.08911. Every client is asked for its loss each round, and tells the shares of its labels with
-each upload.
-"""
+"""The abstract is arXiv 2603.08911. Each client tells its loss each round, and the shares of its labels with each upload."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import score, select

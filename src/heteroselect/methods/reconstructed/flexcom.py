@@ -1,4 +1,4 @@
-"""FlexCom gives every device its own density, by what sending and waiting cost it (abstract: arXiv 2012.11804)."""
+"""The abstract is arXiv 2012.11804."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import allocate, compress

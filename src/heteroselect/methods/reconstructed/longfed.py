@@ -1,7 +1,4 @@
-"""LongFed selects cohorts that stand for all clients, while similar clients take part similarly often.
-
-The abstract is arXiv 2405.13584.
-"""
+"""The abstract is arXiv 2405.13584."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import select

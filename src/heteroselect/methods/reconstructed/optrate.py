@@ -1,7 +1,4 @@
-"""OptRate has one density for all, adapted round by round to where it loses least.
-
-Reverse water-filling of a budget of traffic over the rounds (abstract: arXiv 2112.06694).
-"""
+"""Reverse water-filling of a budget of traffic over the rounds (abstract: arXiv 2112.06694)."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import allocate, compress

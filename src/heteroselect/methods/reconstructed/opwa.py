@@ -1,7 +1,4 @@
-"""OPWA averages a coordinate that few clients sent over those, not over all.
-
-It is one half of the abstract, arXiv 2408.14736.
-"""
+"""It is one half of the abstract, arXiv 2408.14736."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import aggregate, allocate, compress

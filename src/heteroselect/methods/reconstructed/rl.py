@@ -1,7 +1,4 @@
-"""The smallest policy of the kind that the paper cites as Zhan et al. 2022 learns during the run whom to draw.
-
-The text of that work was not at hand: this is a proposal of ours.
-"""
+"""The smallest policy of its kind, and a proposal of ours: the text of that work was not at hand."""
 
 from heteroselect.methods.entry import Entry, Method
 from heteroselect.parts import select

@@ -73,8 +73,8 @@ class RoundContext:
 
 @dataclass(frozen=True)
 class Observation:
-    """What the server knows before it decides: the simulated second, what clients have to work with, whose loss was
-    asked for, the scores, and which claims were not believed."""
+    """What the server knows before it decides; `asked` are those whose loss was asked for, and `events` the claims that
+    were not believed."""
 
     now: float
     conditions: Conditions
@@ -111,9 +111,9 @@ class Arrived:
 
 @dataclass(frozen=True)
 class Answers:
-    """What came back: the uploads, the cohort (with what each stands for, where it was selected again), how much each
-    was to send in the end and over which link (bit/s), how many steps the model has made since each started, what
-    arrived, and which clients have got the model of this round."""
+    """What came back: the uploads, the cohort (as it was selected again), how much each was to send in the end and over
+    which link (bit/s), how many steps the model has made since each started, what arrived, and who has got the
+    model."""
 
     uploads: dict[int, Upload]
     cohort: Cohort

@@ -92,15 +92,14 @@ def with_troubles(arrived: Arrived, clients: Clients) -> list[Event]:
     if not isinstance(clients, Remote):
         return arrived.events
     clients.decoded(arrived.decoding)
-    missing: dict[int, list[str]] = {event.client: [] for event in arrived.events if event.kind == "missing"}
-    others: list[Event] = []
+    missing = {event.client for event in arrived.events if event.kind == "missing"}
+    why, others = dict[int, list[str]](), list[Event]()
     for trouble in clients.troubles():
         if trouble.client in missing and trouble.kind == "trouble":
-            missing[trouble.client].append(trouble.detail)
+            why.setdefault(trouble.client, []).append(trouble.detail)
         else:
             others.append(trouble)
-    events = [
-        replace(event, detail="; ".join(missing[event.client])) if event.kind == "missing" else event
+    return [
+        replace(event, detail="; ".join(why.get(event.client, []))) if event.kind == "missing" else event
         for event in arrived.events
-    ]
-    return events + others
+    ] + others

@@ -44,10 +44,7 @@ def receive(
     ctx: RoundContext, seen: Observation, uploads: dict[int, Upload], sent: Messages, passes: Reals, enough: int = 0
 ) -> Arrived:
     """Wait for the answers (for `enough` of them, where it is not 0), let the world lose and damage some, decode the
-    others and screen them.
-
-    Nothing in a payload can reach the model before it has passed here.
-    """
+    others and screen them. Nothing in a payload can reach the model before it has passed here."""
     clock, faults = ctx.environment.clock, ctx.environment.faults
     timing = clock.timing(sent, seen.conditions, passes, ctx.method.score.batches, seen.now)
     answers = timing.own.spent.total
@@ -66,12 +63,15 @@ def fates(
     sent: Messages,
     answers: Reals,
 ) -> list[str | None]:
-    """What happens to the answer of each client on its way, which begins at `start` and takes so many seconds; None:
-    nothing does."""
+    """What happens to the answer of each client, which takes so many seconds from `start` on; None: nothing does."""
     struck = ctx.environment.faults.strike(list(uploads.values()), ctx.number, ctx.streams)
-    left = gone(answers, sent.selected, conditions, start)
-    each = zip(sent.selected.tolist(), left, sent.densities, strict=True)
-    return [_fate(k, k in uploads, away, density > 0, struck) for k, away, density in each]
+    found: list[str | None] = []
+    for k, left, density in zip(
+        sent.selected.tolist(), gone(answers, sent.selected, conditions, start), sent.densities, strict=True
+    ):
+        missing = left if k in uploads else density > 0  # who is not asked for its update is not missed
+        found.append("missing" if missing else struck.get(k))
+    return found
 
 
 def accept(
@@ -125,13 +125,6 @@ def sends_too_much(update: Update, payload: int, density: float, method: Method)
         return payload > method.compress.longest(update.size, density)
     keeps = traits_of(method.compress).promises("keeps_density")
     return keeps and update.positions.size > 2 * density * update.size + 64
-
-
-def _fate(client: int, uploaded: bool, left: bool, expected: bool, struck: dict[int, str]) -> str | None:
-    """What happens to a client's answer; None: nothing does."""
-    if not uploaded:
-        return "missing" if expected else None
-    return "missing" if left else struck.get(client)
 
 
 def remembered(update: Update, method: Method, streams: Streams) -> Update:
