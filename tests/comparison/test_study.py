@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from heteroselect import HeteroSelectError
 from heteroselect.cli import app
-from heteroselect.comparison.finish import refuse_to_lose
+from heteroselect.comparison.result import refuse_to_lose
 from heteroselect.comparison.study import estimate, plan, read
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they train, draw or start processes
@@ -103,7 +103,7 @@ def test_equal_runs_of_other_studies_are_taken(small: Path, tmp_path: Path) -> N
     left, seconds = estimate(planned.cells)
     assert [cell.method for cell in left] == ["no score"]
     assert seconds is not None
-    other = replace(left[0], preset="cifar10")
+    other = replace(left[0], row=replace(left[0].row, source="cifar10"))
     assert estimate([*planned.cells, other])[1] is None, "the pace of one preset says nothing of another"
     assert planned.cells[0].path == tmp_path / "one" / "fedavg" / "seed-1"
     again = call("study", small, "--out", tmp_path / "two", "--only", "fedavg", "--quiet")

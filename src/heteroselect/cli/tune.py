@@ -54,12 +54,11 @@ def tune(
     """Tune methods with equal effort, on validation examples; `compare --tuned DIR` takes what is found."""
     from heteroselect.comparison import calls
     from heteroselect.comparison import tune as tuning
-    from heteroselect.comparison.grid import clocked
 
     path = out_dir or Path("tuned") / Path(preset).stem
     methods, counted, apart = listed(names), numbers("--seeds", seeds), numbers("--compare-seeds", compared)
     if dry_run:
-        changes = clocked(changes_of(set_, data_dir, rounds=rounds))
+        changes = changes_of(set_, data_dir, rounds=rounds)
         contests = tuning.plan(preset, methods, trials, counted, changes, path, apart, by)
         total = sum(contest.rounds for contest in contests)
         for contest in contests:

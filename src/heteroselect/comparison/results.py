@@ -11,7 +11,7 @@ A claim about a cost may name a factor, `times`, beside which the ratio is judge
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -21,10 +21,11 @@ from heteroselect.comparison.figures import figures_of
 from heteroselect.comparison.grid import Cell
 from heteroselect.comparison.over_seeds import interval, number
 from heteroselect.comparison.study import ClaimTable, Planned, Study
+from heteroselect.comparison.table_files import as_json, write_files
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import parse_json, write_whole
-from heteroselect.runs.folder import as_user_error, read_rounds, read_summary
+from heteroselect.files import parse_json
+from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.reclock import depends
 from heteroselect.settings.renamed import current
 from heteroselect.settings.schema import PaperRow
@@ -42,18 +43,20 @@ COMPARED = {
     "megabytes_to_target": "MB to target",
     "peak_accuracy": "peak accuracy",
 }
+COSTS = {"rounds_to_target": "rounds", "seconds_to_target": "seconds", "all_megabytes_to_target": "MB in all"}
+KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}
 CLOSE, POINTS = 0.1, 0.01
-BETTER_HIGH = ("peak_accuracy", "final_accuracy")
-HIGH = (*BETTER_HIGH, "last_accuracy")
+"""How near is close: a tenth of the paper's figure, or one point of accuracy."""
 
 
 def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str, list[Row]]:
     """The rows of all runs that have ended, and of each claim whose two rows have a seed in common."""
-    done = [cell for cell in planned.cells if cell.done]
-    rows = [_row(name, cell, command) for cell in done]
-    for label in dict.fromkeys(cell.method for cell in done):
+    rows, beside = [], {}
+    for cell in (cell for cell in planned.cells if cell.done):
+        rows.append(_row(name, cell, command))
+        beside[cell.method] = cell.row.paper
+    for label, paper in beside.items():
         same = [row for row in rows if row["row"] == label]
-        paper = next(cell.beside for cell in done if cell.method == label)
         word, why = verdict(same, paper)
         for row in same:
             row |= {"verdict": word, "why": why, "paper": [one.model_dump(exclude_none=True) for one in paper]}
@@ -87,12 +90,8 @@ def _row(study: str, cell: Cell, command: str) -> Row:
 
 def rounds_file(file: Path, row: Row) -> Path:
     """Where the rounds of a row lie, beside the file of results."""
-    return file.parent / "rounds" / str(row["study"]) / f"{_plain(str(row['row']))}-{row['seed']}.jsonl"
-
-
-def _plain(label: str) -> str:
-    """A label as the name of a file."""
-    return re.sub(r"[^\w.-]+", "-", label).strip("-")
+    label = re.sub(r"[^\w.-]+", "-", str(row["row"])).strip("-")
+    return file.parent / "rounds" / str(row["study"]) / f"{label}-{row['seed']}.jsonl"
 
 
 def keep_rounds(file: Path, study: Study, name: str, planned: Planned) -> None:
@@ -100,11 +99,8 @@ def keep_rounds(file: Path, study: Study, name: str, planned: Planned) -> None:
     for cell in planned.cells if study.keep_rounds else ():
         if cell.done:
             target = rounds_file(file, {"study": name, "row": cell.method, "seed": cell.seed})
-            lines = read_rounds(cell.path, KEPT)
-            text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-            with as_user_error(target.parent):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(target, text.encode())
+            lines = [json.dumps(line, allow_nan=False) + "\n" for line in read_rounds(cell.path, KEPT)]
+            write_files(target.parent, {target.name: "".join(lines)})
 
 
 def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
@@ -124,17 +120,15 @@ def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
 
 def _compared(key: str, ours: Sequence[float], theirs: Sequence[float]) -> str:
     apart = max(min(theirs) - max(ours), min(ours) - max(theirs), 0.0)
-    if apart == 0:
-        return "reproduced"
-    near = POINTS if key in BETTER_HIGH else CLOSE * fmean(theirs)
-    return "close" if apart <= near else "different"
+    near = POINTS if key == "peak_accuracy" else CLOSE * fmean(theirs)
+    return "reproduced" if apart == 0 else "close" if apart <= near else "different"
 
 
 def _range(key: str, values: Sequence[float]) -> str:
     if not values:
         return "not reached"
-    texts = [f"{value:.2%}" if key in BETTER_HIGH else number(value) for value in (min(values), max(values))]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+    texts = [f"{one:.2%}" if key == "peak_accuracy" else number(one) for one in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(texts))
 
 
 def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
@@ -148,21 +142,28 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
     mine = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.better and row["seed"] in others}
     if not mine:
         return None
-    high = claim.figure in HIGH
-    scale = float if high else math.log
     reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
+    scale: Callable[[float], float] = float if claim.higher else math.log
     whole = reached == [len(mine), len(mine)]
     differences = [scale(mine[seed]) - scale(others[seed]) for seed in mine] if whole else []
     found = interval(differences)
-    return {
+    told = {
         "study": study,
         **claim.model_dump(exclude={"times"} if claim.times == 1 else None),
-        "by": "difference" if high else "ratio",
-        "change": found and _unscaled(found.mean, high),
-        "interval": found and {**asdict(found), "low": _unscaled(found.low, high), "high": _unscaled(found.high, high)},
+        "by": "difference" if claim.higher else "ratio",
+    }
+    if found is None:
+        word = _word_of_arrivals(claim, reached, len(mine))
+        return {**told, "change": None, "interval": None, "seeds": len(mine), "reached": reached, "verdict": word}
+    back: Callable[[float], float] = float if claim.higher else math.exp
+    ends = {"low": found.low, "high": found.high}
+    return {
+        **told,
+        "change": back(found.mean),
+        "interval": asdict(found) | {end: None if value is None else back(value) for end, value in ends.items()},
         "seeds": len(mine),
         "reached": reached,
-        "verdict": _word(claim, differences) if found else _word_of_arrivals(claim, reached, len(mine)),
+        "verdict": _word(claim, differences),
     }
 
 
@@ -171,27 +172,13 @@ def _word(claim: ClaimTable, differences: Sequence[float]) -> str:
     found = interval([one - math.log(claim.times) for one in differences])
     if found is None or not found.apart:
         return "inconclusive"
-    return "holds" if (found.mean > 0) is (claim.figure in HIGH) else "refuted"
+    return "holds" if (found.mean > 0) is claim.higher else "refuted"
 
 
 def _word_of_arrivals(claim: ClaimTable, reached: Sequence[int], seeds: int) -> str:
     """Where some seeds never arrive: of a cost that is not known no part is known, either."""
     words = {(seeds, 0): "holds", (0, seeds): "refuted"} if claim.times == 1 else {}
     return words.get((reached[0], reached[1]), "inconclusive")
-
-
-def _unscaled(value: float | None, high: bool) -> float | None:
-    """A difference as it is, and one of logarithms as a ratio."""
-    return value if high or value is None else math.exp(value)
-
-
-def judged_again(rows: Sequence[Row], claims: Sequence[Row]) -> list[Row]:
-    """The same claims, judged by the rows of a file of results."""
-    found = []
-    for one in claims:
-        claim = ClaimTable.model_validate({key: one[key] for key in ClaimTable.model_fields if key in one})
-        found.append(judge(one["study"], claim, [row for row in rows if row["study"] == one["study"]]))
-    return [one for one in found if one is not None]
 
 
 def read(file: Path) -> dict[str, list[Row]]:
@@ -223,20 +210,17 @@ def holds_results(file: Path) -> bool:
 
 def _planned(study: str, cell: Cell) -> Row:
     """What is known of a run's row before it is run."""
-    about = {"study": study, "row": cell.method, "preset": cell.preset, "method": cell.loaded.method.name}
-    return {**about, "settings": dict(cell.changes), "seed": cell.seed, "charge": cell.config.world.charge}
+    about = {"study": study, "row": cell.method, "preset": str(cell.row.source), "method": cell.loaded.method.name}
+    return {**about, "settings": dict(cell.row.changes), "seed": cell.seed, "charge": cell.config.world.charge}
 
 
 def _identity(row: Row) -> Row:
     """What makes a row that of one run; where the data lie is no part of it. (Older rows name no clock: it was the
     paper's.)"""
-    keys = ("study", "row", "preset", "method", "seed")
+    found = {key: row.get(key) for key in ("study", "row", "preset", "method", "seed")}
     settings = {key: value for key, value in current(row.get("settings", {})).items() if key != "data.dir"}
-    found: Row = json.loads(json.dumps({key: row.get(key) for key in keys} | {"settings": settings}))
-    return {**found, "charge": row.get("charge", "paper")}
-
-
-NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds", "all_megabytes_to_target": "MB in all"}
+    found |= {"settings": json.loads(json.dumps(settings)), "charge": row.get("charge", "paper")}
+    return found
 
 
 def change(claim: Mapping[str, Any]) -> str:
@@ -246,7 +230,7 @@ def change(claim: Mapping[str, Any]) -> str:
     low, high = (claim["interval"][end] for end in ("low", "high"))
     if claim["by"] == "ratio":
         between = "" if low is None else f" [{low:.2f}, {high:.2f}]"
-        return f"{claim['change']:.2f}{between} times the {NAMES.get(claim['figure'], 'MB')}"
+        return f"{claim['change']:.2f}{between} times the {COSTS.get(claim['figure'], 'MB')}"
     if low is None:
         between = ""
     elif claim["interval"]["kind"].endswith("bootstrap"):
@@ -261,9 +245,6 @@ def sentence(claim: Mapping[str, Any]) -> str:
     return f"{claim['verdict']}: {claim['text']} ({claim['better']} beside {claim['than']}: {change(claim)})"
 
 
-KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}
-
-
 def _key(row: Row, keys: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[key] for key in keys)
 
@@ -275,5 +256,4 @@ def merge(file: Path, found: Mapping[str, Sequence[Row]]) -> None:
         new = {_key(row, keys): row for row in found[kind]}
         kept = [row for row in known[kind] if _key(row, keys) not in new]
         known[kind] = sorted([*kept, *new.values()], key=lambda row: str(row["study"]))
-    with as_user_error(file.parent):
-        write_whole(file, (json.dumps(known, indent=1, allow_nan=False) + "\n").encode())
+    write_files(file.parent, {file.name: as_json(known)})

@@ -6,22 +6,13 @@ total of all runs, and the accuracy there is the same mean of the evaluations th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from heteroselect.comparison.figures import COST, FIGURES, NOTHING, SOON, Run, equal_costs
-from heteroselect.comparison.over_seeds import (
-    FINAL,
-    Arrivals,
-    Interval,
-    horizon,
-    interval,
-    number,
-    rank,
-    spread,
-)
+from heteroselect.comparison.over_seeds import FINAL, Arrivals, Interval, horizon, interval, number, rank, spread
 from heteroselect.core.measure import Measure
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import footnotes
@@ -94,14 +85,15 @@ class Table:
     measure: Measure = Measure()
 
     def columns(self) -> Iterator[Column]:
-        measure = self.measure
+        measure, percent = self.measure, self.measure.unit == "%"
         yield Column("", "method", lambda row: row.label, narrow=True)
         for field in (*GOOD, "peak_accuracy"):
-            yield Column("how good", FIGURES[field].head(measure), partial(self._good, field), field, field in NARROW)
+            good = partial(_spread, field, "%" if percent else "")
+            yield Column("how good", FIGURES[field].head(measure), good, field, field in NARROW)
             if len(self.rows) > 1 and field in GOOD:
-                unit = "points, " if measure.unit == "%" else ""
-                head = f"difference to {self.base}, {unit}95 %"
-                yield Column("how good", head, partial(self._difference, field), narrow=field == GOOD[0])
+                head = f"difference to {self.base}, {'points, ' if percent else ''}95 %"
+                difference = partial(_difference_of, field, 100 if percent else 1)
+                yield Column("how good", head, difference, narrow=field == GOOD[0])
         for field in SOON:
             yield Column("how soon", f"{FIGURES[field].head()}, median", _arrival(field), field, field in NARROW)
             limit = self.horizons[field]
@@ -109,15 +101,7 @@ class Table:
                 yield Column("how soon", f"restricted mean to {number(limit)}", _restricted(field, limit))
         for field in COST:
             if any(value for row in self.rows for value in row.figures[field]):
-                cell = partial(_cost, field)
-                yield Column("at what cost", FIGURES[field].head(), cell, field, field in NARROW)
-
-    def _good(self, field: str, row: Row) -> str:
-        return spread(row.figures[field], self.measure.unit if self.measure.unit == "%" else "")
-
-    def _difference(self, field: str, row: Row) -> str:
-        found = row.differences.get(field)
-        return "" if found is None else shown(found, 100 if self.measure.unit == "%" else 1)
+                yield Column("at what cost", FIGURES[field].head(), partial(_spread, field, ""), field, field in NARROW)
 
     def cells(self) -> list[list[str]]:
         """The heads, and a line of text for each row."""
@@ -189,8 +173,13 @@ def _narrowest(head: str) -> int:
     return width
 
 
-def _cost(field: str, row: Row) -> str:
-    return spread(row.figures[field])
+def _spread(field: str, unit: str, row: Row) -> str:
+    return spread(row.figures[field], unit)
+
+
+def _difference_of(field: str, scale: float, row: Row) -> str:
+    found = row.differences[field]
+    return "" if found is None else shown(found, scale)
 
 
 def _arrival(field: str) -> Callable[[Row], str]:
@@ -218,27 +207,39 @@ def shown(found: Interval, scale: float = 1) -> str:
 
 
 def make(groups: "Sequence[Group]", *, ranked: bool = True) -> tuple[Table, list[Summary]]:
-    """The table, and what each run gave; differences are to the first group."""
-    budgets, first = equal_costs(lines for group in groups for lines in group.lines), groups[0]
-    given = {group.name: _given(group, budgets) for group in groups}
-    measure = Measure.of(first.runs[0].summary)
+    """The table, and what each run gave, with all its figures; differences are to the first group."""
+    first, runs = groups[0], [run for group in groups for run in group.runs]
+    budgets, measure = equal_costs(run.rounds for run in runs), Measure.of(first.runs[0].summary)
+    given = {group.name: [_given(Run(one.summary, one.rounds, budgets)) for one in group.runs] for group in groups}
     rows = [_row(group, given[group.name], [] if group is first else given[first.name]) for group in groups]
     if ranked:
         rows.sort(key=lambda row: rank(row.figures["last_accuracy"], higher=measure.higher))
     horizons = {field: horizon(row.arrivals[field] for row in rows if row.counts(field)) for field in SOON}
-    summaries = [one for group in groups for one in _summaries(group, given[group.name], horizons)]
-    table = Table(rows, first.name, ranked, **_about(groups), budgets=budgets, horizons=horizons, measure=measure)
-    return replace(table, footnotes=[*footnotes(summaries), *_shared(groups)]), summaries
+    summaries = [
+        {**run.summary, "row": group.name, **figures, **_restricted_to(horizons, figures)}
+        for group in groups
+        for run, figures in zip(group.runs, given[group.name], strict=True)
+    ]
+    apart = without_their_own((str(run.summary["method"]), run.config) for run in runs) if len(groups) > 1 else []
+    table = Table(
+        rows=rows,
+        base=first.name,
+        ranked=ranked,
+        clocks=sorted({run.charge for run in runs}),
+        evaluated_on=sorted({str(run.summary.get("evaluated_on", "test")) for run in runs}),
+        budgets=budgets,
+        horizons=horizons,
+        footnotes=[*footnotes(summaries), *apart],
+        targets=sorted({Measure.of(run.summary).short(run.summary["target"]) for run in runs}),
+        measure=measure,
+    )
+    return table, summaries
 
 
-def _about(groups: "Sequence[Group]") -> dict[str, list[str]]:
-    """What all runs go by: their clocks, the examples that they were evaluated on, and their targets."""
-    runs = [run for group in groups for run in group.runs]
-    return {
-        "clocks": sorted({run.charge for run in runs}),
-        "evaluated_on": sorted({str(run.summary.get("evaluated_on", "test")) for run in runs}),
-        "targets": sorted({Measure.of(run.summary).short(run.summary["target"]) for run in runs}),
-    }
+def _given(run: Run) -> Summary:
+    """Every figure of a run that a table shows, or counts by."""
+    names = (*GOOD, "peak_accuracy", "final_accuracy", *SOON, *(FIGURES[one].end for one in SOON), *COST)
+    return {"seed": run.summary["seed"], **{name: FIGURES[name].of(run) for name in names}}
 
 
 def _restricted_to(horizons: Mapping[str, float | None], figures: Summary) -> Summary:
@@ -250,31 +251,9 @@ def _restricted_to(horizons: Mapping[str, float | None], figures: Summary) -> Su
     return found
 
 
-def _summaries(group: "Group", given: Sequence[Summary], horizons: Mapping[str, float | None]) -> list[Summary]:
-    """What each run is told by, with all its figures."""
-    return [
-        {**run.summary, "row": group.name, **figures, **_restricted_to(horizons, figures)}
-        for run, figures in zip(group.runs, given, strict=True)
-    ]
-
-
-def _shared(groups: "Sequence[Group]") -> list[str]:
-    """Sentences on what methods would have of their own, where there are several."""
-    runs = [one for group in groups for one in group.runs] if len(groups) > 1 else []
-    tables = ({name: one.config.get(name, {}) for name in ("data", "model")} for one in runs)
-    return without_their_own(zip((str(one.summary["method"]) for one in runs), tables, strict=True))
-
-
-def _given(group: "Group", budgets: Mapping[str, float]) -> list[Summary]:
-    """Every figure of each run that a table shows, or counts by."""
-    names = dict.fromkeys((*GOOD, "peak_accuracy", "final_accuracy", *SOON, *(FIGURES[one].end for one in SOON), *COST))
-    runs = [Run(one.summary, one.rounds, budgets) for one in group.runs]
-    return [{"seed": run.summary["seed"], **{name: FIGURES[name].of(run) for name in names}} for run in runs]
-
-
 def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """Sentences on what methods set of data and model, which is left out where all runs are to share them; of each run
-    the name of its method, and its tables of data and model."""
+    the name of its method, and its settings."""
     found = {}
     for name, tables in runs:
         flat, own = flatten(tables), REGISTRY[name].settings if name in REGISTRY else {}

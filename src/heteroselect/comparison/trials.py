@@ -7,7 +7,7 @@ the method has lies in its range: a proximal term of 0 or a density of 1 is a ch
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from heteroselect.round.method import Method
 Line = Mapping[str, Any]
 Score = tuple[float, ...]
 """Of a trial over its seeds: the higher, the better."""
-By = Literal["at-bytes", "at-seconds", "final", "time-to-target"]
-CRITERIA: tuple[str, ...] = get_args(By)
+CRITERIA = ("at-bytes", "at-seconds", "final", "time-to-target")
 SPENT = {"at-bytes": "bytes_up", "at-seconds": "seconds"}
 QUARTER, THIRD = 4, 3
 """After a quarter of the rounds, the best third of the trials goes on."""
@@ -76,27 +75,22 @@ def rung(rounds: int) -> int:
 def survivors(scores: Sequence[Score]) -> list[int]:
     """The trials that go on: the best third, and in any case the first one, which is the default. Of equals, the
     first."""
-    order = sorted(range(len(scores)), key=lambda number: (_descending(scores[number]), number))
+    order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)  # which leaves equals in their order
     going = [number for number in order[: math.ceil(len(scores) / THIRD)] if scores[number] != FAILED]
     return sorted({0, *going})
 
 
 def best(scores: Mapping[int, Score]) -> int:
     """The best trial; of equals, the first, so that nothing is changed for nothing."""
-    return min(scores, key=lambda number: (_descending(scores[number]), number))
+    return max(sorted(scores), key=scores.__getitem__)
 
 
-def _descending(score: Score) -> Score:
-    return tuple(-value for value in score)
-
-
-def score(by: str, runs: Sequence[Sequence[Line]], *, target: float, budgets: Sequence[float] | None = None) -> Score:
+def score(by: str, runs: Sequence[Sequence[Line]], *, target: float, budgets: Sequence[float] = ()) -> Score:
     """How good a trial is, from its rounds so far with each seed: the mean over seeds of its accuracy, which is that of
     the last evaluations (`over_seeds.tail`), within the budget where there is one. By the time to the target: the share
     of seeds that reach it, then how soon, a seed that does not arrive being counted to the end of its run, then the
     accuracy."""
     if by in SPENT:
-        assert budgets is not None
         runs = [within(lines, SPENT[by], most) for lines, most in zip(runs, budgets, strict=True)]
     accuracy = float(np.mean([tail(lines) or 0.0 for lines in runs]))
     if by != "time-to-target":
