@@ -10,7 +10,7 @@ from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.comparison.figures import figures_of
 from heteroselect.comparison.over_seeds import tail
-from heteroselect.comparison.results import change, judge, merge, rounds_file, verdict
+from heteroselect.comparison.results import change, judge, judged_again, merge, rounds_file, verdict
 from heteroselect.comparison.study import ClaimTable, read
 from heteroselect.settings.schema import PaperRow
 
@@ -114,6 +114,7 @@ def test_costs_are_compared_by_their_ratio() -> None:
     assert found["change"] == pytest.approx(0.1 * 1.1 ** (-1 / 3))
     assert found["interval"]["low"] < found["change"] < found["interval"]["high"] < 1
     assert change(found) == f"0.10 [{found['interval']['low']:.2f}, {found['interval']['high']:.2f}] times the seconds"
+    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,7 @@ def test_a_cost_may_be_compared_with_a_part_of_the_other(times, word) -> None:
     assert found is not None
     assert found["verdict"] == word
     assert found["change"] == pytest.approx((0.22 * 0.25 * 0.28) ** (1 / 3))  # of the whole cost
+    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
 
 
 def test_of_a_cost_that_is_unknown_no_part_is_known() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from heteroselect.comparison.cross import OUTCOMES, Crossing, Outcome
 from heteroselect.comparison.effects import Effects, Estimate
-from heteroselect.comparison.over_seeds import Arrivals
+from heteroselect.comparison.over_seeds import in_line
 from heteroselect.comparison.table_files import as_csv, as_json, as_markdown, write_files
 from heteroselect.methods import gaps
 from heteroselect.world.clock import clock_sentence
@@ -19,37 +19,14 @@ def told(crossing: Crossing, name: str, place: tuple[int, int]) -> tuple[str, st
     """What stands in a cell, and what beside it: the mean and the standard deviation over seeds, or the median to the
     target with the range of the seeds and how many arrived; why it is empty where no run has ended."""
     outcome, values = OUTCOMES[name], crossing.values(name)[place]
-    ended = sum((*place, at) in crossing.runs for at in range(len(crossing.seeds)))
-    if not ended:
+    if not any((*place, at) in crossing.runs for at in range(len(values))):
         return crossing.missing(place), ""
     if outcome.end:
-        return arrived(outcome, crossing.arrivals(name, place))
+        return crossing.arrivals(name, place).told(outcome.shown)
     known = np.count_nonzero(np.isfinite(values))
     if known < len(values):
         return "—", f"{known} of {len(values)} runs"
     return outcome.shown(values.mean()), f"± {outcome.shown(values.std(ddof=1))}" if known > 1 else ""
-
-
-def in_line(crossing: Crossing, name: str, place: tuple[int, int]) -> str:
-    """A cell of a table of text."""
-    first, beside = told(crossing, name, place)
-    return first + (" " if beside.startswith(("(", "±")) else ", ") * bool(beside) + beside
-
-
-def arrived(outcome: Outcome, one: Arrivals) -> tuple[str, str]:
-    """The median to the target, and the range of the seeds with how many of them arrived.
-
-    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, 20.0), (30.0, 30.0, 30.0)))
-    ('20.00', '(from 10.00), 2 of 3 arrived')
-    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, None), (30.0, 31.0, 30.0)))
-    ('> 30.00', '1 of 3 arrived')
-    """
-    middle, bound, reached = one.median, one.beyond, one.reached
-    if middle is None:
-        return "not reached" if bound is None else f"> {outcome.shown(bound)}", one.note
-    low, high = outcome.shown(min(reached)), outcome.shown(max(reached))
-    seeds = f"(from {low})" if not one.whole else f"({low} – {high})" if len(reached) > 1 else ""
-    return outcome.shown(middle), ", ".join(filter(None, (seeds, one.note)))
 
 
 def ranged(outcome: Outcome, one: Estimate) -> str:
@@ -128,7 +105,9 @@ def markdown(crossing: Crossing, command: str) -> str:
     parts = [f"{MADE}{command.removeprefix('heteroselect compare')}`. {note(crossing)}"]
     for name, outcome in OUTCOMES.items():
         effects, corner = crossing.effects(name), " / ".join(crossing.keys)
-        body = [[row, *(in_line(crossing, name, (a, b)) for b in range(len(columns)))] for a, row in enumerate(rows)]
+        body = [
+            [row, *(in_line(*told(crossing, name, (a, b))) for b in range(len(columns)))] for a, row in enumerate(rows)
+        ]
         parts += [f"## {outcome.title}, {outcome.unit}", as_markdown([corner, *columns], body)]
         if effects is not None:
             parts.append(as_markdown(["setting", "value", "effect"], effect_rows(crossing, name, effects)))

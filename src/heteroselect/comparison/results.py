@@ -11,7 +11,7 @@ A claim about a cost may name a factor, `times`, beside which the ratio is judge
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
@@ -43,20 +43,18 @@ COMPARED = {
     "megabytes_to_target": "MB to target",
     "peak_accuracy": "peak accuracy",
 }
-COSTS = {"rounds_to_target": "rounds", "seconds_to_target": "seconds", "all_megabytes_to_target": "MB in all"}
-KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}
 CLOSE, POINTS = 0.1, 0.01
-"""How near is close: a tenth of the paper's figure, or one point of accuracy."""
+BETTER_HIGH = ("peak_accuracy", "final_accuracy")
+HIGH = (*BETTER_HIGH, "last_accuracy")
 
 
 def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str, list[Row]]:
     """The rows of all runs that have ended, and of each claim whose two rows have a seed in common."""
-    rows, beside = [], {}
-    for cell in (cell for cell in planned.cells if cell.done):
-        rows.append(_row(name, cell, command))
-        beside[cell.method] = cell.row.paper
-    for label, paper in beside.items():
+    done = [cell for cell in planned.cells if cell.done]
+    rows = [_row(name, cell, command) for cell in done]
+    for label in dict.fromkeys(cell.method for cell in done):
         same = [row for row in rows if row["row"] == label]
+        paper = next(cell.row.paper for cell in done if cell.method == label)
         word, why = verdict(same, paper)
         for row in same:
             row |= {"verdict": word, "why": why, "paper": [one.model_dump(exclude_none=True) for one in paper]}
@@ -120,14 +118,14 @@ def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
 
 def _compared(key: str, ours: Sequence[float], theirs: Sequence[float]) -> str:
     apart = max(min(theirs) - max(ours), min(ours) - max(theirs), 0.0)
-    near = POINTS if key == "peak_accuracy" else CLOSE * fmean(theirs)
+    near = POINTS if key in BETTER_HIGH else CLOSE * fmean(theirs)
     return "reproduced" if apart == 0 else "close" if apart <= near else "different"
 
 
 def _range(key: str, values: Sequence[float]) -> str:
     if not values:
         return "not reached"
-    texts = [f"{one:.2%}" if key == "peak_accuracy" else number(one) for one in (min(values), max(values))]
+    texts = [f"{one:.2%}" if key in BETTER_HIGH else number(one) for one in (min(values), max(values))]
     return " to ".join(dict.fromkeys(texts))
 
 
@@ -142,28 +140,21 @@ def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
     mine = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.better and row["seed"] in others}
     if not mine:
         return None
+    high = claim.figure in HIGH
+    scale = float if high else math.log
     reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
-    scale: Callable[[float], float] = float if claim.higher else math.log
     whole = reached == [len(mine), len(mine)]
     differences = [scale(mine[seed]) - scale(others[seed]) for seed in mine] if whole else []
     found = interval(differences)
-    told = {
+    return {
         "study": study,
         **claim.model_dump(exclude={"times"} if claim.times == 1 else None),
-        "by": "difference" if claim.higher else "ratio",
-    }
-    if found is None:
-        word = _word_of_arrivals(claim, reached, len(mine))
-        return {**told, "change": None, "interval": None, "seeds": len(mine), "reached": reached, "verdict": word}
-    back: Callable[[float], float] = float if claim.higher else math.exp
-    ends = {"low": found.low, "high": found.high}
-    return {
-        **told,
-        "change": back(found.mean),
-        "interval": asdict(found) | {end: None if value is None else back(value) for end, value in ends.items()},
+        "by": "difference" if high else "ratio",
+        "change": found and _unscaled(found.mean, high),
+        "interval": found and {**asdict(found), "low": _unscaled(found.low, high), "high": _unscaled(found.high, high)},
         "seeds": len(mine),
         "reached": reached,
-        "verdict": _word(claim, differences),
+        "verdict": _word(claim, differences) if found else _word_of_arrivals(claim, reached, len(mine)),
     }
 
 
@@ -172,13 +163,27 @@ def _word(claim: ClaimTable, differences: Sequence[float]) -> str:
     found = interval([one - math.log(claim.times) for one in differences])
     if found is None or not found.apart:
         return "inconclusive"
-    return "holds" if (found.mean > 0) is claim.higher else "refuted"
+    return "holds" if (found.mean > 0) is (claim.figure in HIGH) else "refuted"
 
 
 def _word_of_arrivals(claim: ClaimTable, reached: Sequence[int], seeds: int) -> str:
     """Where some seeds never arrive: of a cost that is not known no part is known, either."""
     words = {(seeds, 0): "holds", (0, seeds): "refuted"} if claim.times == 1 else {}
     return words.get((reached[0], reached[1]), "inconclusive")
+
+
+def _unscaled(value: float | None, high: bool) -> float | None:
+    """A difference as it is, and one of logarithms as a ratio."""
+    return value if high or value is None else math.exp(value)
+
+
+def judged_again(rows: Sequence[Row], claims: Sequence[Row]) -> list[Row]:
+    """The same claims, judged by the rows of a file of results."""
+    found = []
+    for one in claims:
+        claim = ClaimTable.model_validate({key: one[key] for key in ClaimTable.model_fields if key in one})
+        found.append(judge(one["study"], claim, [row for row in rows if row["study"] == one["study"]]))
+    return [one for one in found if one is not None]
 
 
 def read(file: Path) -> dict[str, list[Row]]:
@@ -223,6 +228,9 @@ def _identity(row: Row) -> Row:
     return found
 
 
+NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds", "all_megabytes_to_target": "MB in all"}
+
+
 def change(claim: Mapping[str, Any]) -> str:
     """What `better` is beside `than`, with its 95 % interval: by so many points, or so many times the cost."""
     if claim["change"] is None:
@@ -230,7 +238,7 @@ def change(claim: Mapping[str, Any]) -> str:
     low, high = (claim["interval"][end] for end in ("low", "high"))
     if claim["by"] == "ratio":
         between = "" if low is None else f" [{low:.2f}, {high:.2f}]"
-        return f"{claim['change']:.2f}{between} times the {COSTS.get(claim['figure'], 'MB')}"
+        return f"{claim['change']:.2f}{between} times the {NAMES.get(claim['figure'], 'MB')}"
     if low is None:
         between = ""
     elif claim["interval"]["kind"].endswith("bootstrap"):
@@ -243,6 +251,9 @@ def change(claim: Mapping[str, Any]) -> str:
 def sentence(claim: Mapping[str, Any]) -> str:
     """A claim with its verdict, and the difference that it goes by."""
     return f"{claim['verdict']}: {claim['text']} ({claim['better']} beside {claim['than']}: {change(claim)})"
+
+
+KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}
 
 
 def _key(row: Row, keys: Sequence[str]) -> tuple[Any, ...]:

@@ -5,9 +5,8 @@ peak is shown, and ranks nobody: it is the luckiest of many evaluations. Equal b
 total of all runs, and the accuracy there is the same mean of the evaluations that are not later.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ Summary = dict[str, Any]
 FEW = 4
 """Seeds below which an interval says little: Student's factor is 12.7 for two, 4.3 for three and 2.8 for five."""
 GOOD = ("last_accuracy", "accuracy_at_equal_bytes", "accuracy_at_equal_seconds")
-NARROW = (*GOOD, "seconds_to_target", "wire_megabytes_to_target", *COST[:3])
+NARROW = (*GOOD, f"{GOOD[0]}_difference", "seconds_to_target", "wire_megabytes_to_target", *COST[:3])
 """Figures of a narrow terminal."""
 RESTRICTED = {field: f"{field}_restricted" for field in SOON if field != "rounds_to_target"}
 CELLS = ("row", "method", "seed", "reconstruction", "status", "model_sha256")
@@ -35,14 +34,25 @@ CELLS = ("row", "method", "seed", "reconstruction", "status", "model_sha256")
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its group, its head, the cell of a row, the figure that it shows, and whether it is among the few of a
-    narrow terminal."""
+    """A column: its group, its head, its cells, and the figure that it shows."""
 
     group: str
     head: str
-    cell: Callable[["Row"], str]
+    cells: Sequence[str]
     field: str = ""
-    narrow: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is among the few of a narrow terminal."""
+        return self.field in NARROW
+
+    @property
+    def width(self) -> int:
+        """On a terminal: cells stand on one line, the head on up to three, broken between words."""
+        width = max(map(len, self.head.split()))
+        while len(wrap(self.head, width)) > 3:
+            width += 1
+        return max(width, *map(len, self.cells))
 
 
 @dataclass(frozen=True)
@@ -50,21 +60,22 @@ class Row:
     """One method over its seeds: of each figure what every seed gave, None where it has none; what its runs took to the
     target; and its differences to the base, paired by seed, None where a seed has none."""
 
-    method: str
-    reconstruction: bool
-    sends_float32: bool
-    seeds: list[int]
+    group: "Group"
     figures: dict[str, list[float | None]]
     arrivals: dict[str, Arrivals]
     differences: dict[str, Interval | None]
 
     @property
+    def method(self) -> str:
+        return self.group.name
+
+    @property
     def label(self) -> str:
-        return self.method + ("*" if self.reconstruction else "")
+        return self.group.label
 
     def counts(self, field: str) -> bool:
         """Whether a figure means something here: the paper counts values of 32 bits."""
-        return self.sends_float32 or not FIGURES[field].note
+        return self.group.sends_float32 or not FIGURES[field].note
 
 
 @dataclass(frozen=True)
@@ -84,49 +95,50 @@ class Table:
     targets: Sequence[str] = ()
     measure: Measure = Measure()
 
-    def columns(self) -> Iterator[Column]:
-        measure, percent = self.measure, self.measure.unit == "%"
-        yield Column("", "method", lambda row: row.label, narrow=True)
+    def columns(self) -> list[Column]:
+        rows, percent = self.rows, self.measure.unit == "%"
+        found = [Column("", "method", [row.label for row in rows], "method")]
         for field in (*GOOD, "peak_accuracy"):
-            good = partial(_spread, field, "%" if percent else "")
-            yield Column("how good", FIGURES[field].head(measure), good, field, field in NARROW)
-            if len(self.rows) > 1 and field in GOOD:
+            cells = [spread(row.figures[field], "%" if percent else "") for row in rows]
+            found.append(Column("how good", FIGURES[field].head(self.measure), cells, field))
+            if len(rows) > 1 and field in GOOD:
                 head = f"difference to {self.base}, {'points, ' if percent else ''}95 %"
-                difference = partial(_difference_of, field, 100 if percent else 1)
-                yield Column("how good", head, difference, narrow=field == GOOD[0])
+                cells = [shown(row.differences[field], 100 if percent else 1) for row in rows]
+                found.append(Column("how good", head, cells, f"{field}_difference"))
         for field in SOON:
-            yield Column("how soon", f"{FIGURES[field].head()}, median", _arrival(field), field, field in NARROW)
+            cells = [row.arrivals[field].text if row.counts(field) else NOTHING for row in rows]
+            found.append(Column("how soon", f"{FIGURES[field].head()}, median", cells, field))
             limit = self.horizons[field]
             if field in RESTRICTED and limit is not None:
-                yield Column("how soon", f"restricted mean to {number(limit)}", _restricted(field, limit))
+                means = [
+                    number(row.arrivals[field].restricted(limit)) if row.counts(field) else NOTHING for row in rows
+                ]
+                found.append(Column("how soon", f"restricted mean to {number(limit)}", means, RESTRICTED[field]))
         for field in COST:
-            if any(value for row in self.rows for value in row.figures[field]):
-                yield Column("at what cost", FIGURES[field].head(), partial(_spread, field, ""), field, field in NARROW)
+            if any(value for row in rows for value in row.figures[field]):
+                cells = [spread(row.figures[field]) for row in rows]
+                found.append(Column("at what cost", FIGURES[field].head(), cells, field))
+        return found
 
     def cells(self) -> list[list[str]]:
         """The heads, and a line of text for each row."""
-        columns = list(self.columns())
-        return [[one.head for one in columns], *([one.cell(row) for one in columns] for row in self.rows)]
+        columns = self.columns()
+        return [[one.head for one in columns], *map(list, zip(*(one.cells for one in columns), strict=True))]
 
     def groups(self) -> list[list[int]]:
         """The columns of three tables: how good, how soon and at what cost, each with the names of the methods."""
         names = [one.group for one in self.columns()]
         return [[0, *(i for i, one in enumerate(names) if one == name)] for name in dict.fromkeys(names[1:])]
 
-    def widths(self) -> list[int]:
-        """Of each column on a terminal: cells stand on one line, heads on up to three."""
-        return [max(_narrowest(head), *map(len, rest)) for head, *rest in zip(*self.cells(), strict=True)]
-
     def fitting(self, width: int) -> list[list[int]]:
         """The columns of the tables that a terminal shows: one of all columns where it is wide enough, else the columns
         that matter most, in as many tables as it takes so that nothing is cut."""
-        columns, widths = list(self.columns()), [one + 3 for one in self.widths()]  # the frame's share
+        columns = self.columns()
+        widths = [one.width + 3 for one in columns]  # the frame's share
         if sum(widths) < width:
             return [list(range(len(widths)))]
         found = [[0]]
-        for place in range(1, len(widths)):
-            if not columns[place].narrow:
-                continue
+        for place in (place for place, one in enumerate(columns) if place and one.narrow):
             if len(found[-1]) > 1 and sum(widths[one] for one in (*found[-1], place)) >= width:
                 found.append([0])
             found[-1].append(place)
@@ -165,37 +177,14 @@ class Table:
         return found + [f"{note}." for note in self.footnotes]
 
 
-def _narrowest(head: str) -> int:
-    """The smallest width in which a head has three lines, broken between words."""
-    width = max(map(len, head.split()))
-    while len(wrap(head, width)) > 3:
-        width += 1
-    return width
-
-
-def _spread(field: str, unit: str, row: Row) -> str:
-    return spread(row.figures[field], unit)
-
-
-def _difference_of(field: str, scale: float, row: Row) -> str:
-    found = row.differences[field]
-    return "" if found is None else shown(found, scale)
-
-
-def _arrival(field: str) -> Callable[[Row], str]:
-    return lambda row: row.arrivals[field].text if row.counts(field) else NOTHING
-
-
-def _restricted(field: str, limit: float) -> Callable[[Row], str]:
-    return lambda row: number(row.arrivals[field].restricted(limit)) if row.counts(field) else NOTHING
-
-
-def shown(found: Interval, scale: float = 1) -> str:
+def shown(found: Interval | None, scale: float = 1) -> str:
     """A difference with its interval, and ≈ before one that cannot be told apart from zero.
 
     >>> shown(Interval(0.5, -0.25, 1.25, "Student's t", 5)), shown(Interval(2, 1.5, 3, "BCa bootstrap", 20))
     ('≈ +0.50 ± 0.75', '+2.00 [+1.50, +3.00]')
     """
+    if found is None:
+        return ""
     text = f"{scale * found.mean:+.2f}"
     if found.low is None or found.high is None or found.half is None:
         return f"≈ {text}, one seed"
@@ -267,13 +256,9 @@ def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str
 
 def _row(group: "Group", runs: Sequence[Summary], base: Sequence[Summary]) -> Row:
     """A row of what its runs gave; differences are to the runs of the `base` with the same seeds."""
-    names = [name for name in runs[0] if name != "seed"]
     return Row(
-        method=group.name,
-        reconstruction=group.reconstruction,
-        sends_float32=group.sends_float32,
-        seeds=[int(one["seed"]) for one in runs],
-        figures={name: [one[name] for one in runs] for name in names},
+        group,
+        figures={name: [one[name] for one in runs] for name in runs[0] if name != "seed"},
         arrivals={name: arrivals(runs, name) for name in SOON},
         differences={name: _difference(name, runs, base) for name in GOOD},
     )

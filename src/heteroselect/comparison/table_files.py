@@ -103,8 +103,8 @@ def _plain(row: Row, table: Table) -> dict[str, Any]:
     return {
         "method": row.method,
         "label": row.label,
-        "reconstruction": row.reconstruction,
-        "sends_float32": row.sends_float32,
+        "reconstruction": row.group.reconstruction,
+        "sends_float32": row.group.sends_float32,
         "figures": row.figures,
         "arrivals": arrived,
         "differences": {field: one and {**asdict(one), "apart": one.apart} for field, one in row.differences.items()},
