@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heteroselect.comparison.over_seeds import ENOUGH, Arrivals, accuracy_at, horizon, interval, number, spread
+from heteroselect.comparison.figures import FIGURES, Run
+from heteroselect.comparison.over_seeds import ENOUGH, Arrivals, horizon, interval, number, spread
 
 ENDS = (100.0,) * 5
 
@@ -98,7 +99,10 @@ def test_many_equal_differences_have_an_interval() -> None:
 
 @pytest.mark.parametrize(("budget", "expected"), [(99, None), (100, 0.3), (199, 0.3), (200, 0.8), (1000, 0.8)])
 def test_accuracy_at_equal_bytes_by_hand(budget: float, expected: float | None) -> None:
-    assert accuracy_at([0.3, None, 0.8], [100, 150, 200], budget) == (expected and pytest.approx(expected))
+    evaluated = zip((0.3, None, 0.8), (100e6, 50e6, 50e6), strict=True)
+    lines = [{"accuracy": accuracy, "bytes_up": sent} for accuracy, sent in evaluated]
+    found = FIGURES["accuracy_at_equal_bytes"].of(Run({}, lines, {"wire_megabytes": budget}))
+    assert found == (expected and pytest.approx(expected))
 
 
 def test_a_mean_is_that_of_all_seeds_or_of_none() -> None:

@@ -24,6 +24,8 @@ from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.settings.config import parse_changes
 
 Axes = Mapping[str, Sequence[Any]]
+Place = tuple[int, int]
+"""Of a pair: the places of its two values."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,6 @@ def read_axes(pairs: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     return found
 
 
-def short(key: str) -> str:
-    """What an axis is called: `method.select.kind` is select.
-
-    >>> short("method.select.kind"), short("method.allocate.average"), short("rounds")
-    ('select', 'allocate.average', 'rounds')
-    """
-    return key.removeprefix("method.").removesuffix(".kind")
-
-
 @dataclass(frozen=True)
 class Crossing:
     """A method and two axes, its runs, and the pairs that were refused, by the places of their values."""
@@ -92,12 +85,13 @@ class Crossing:
     base: str
     axes: Axes
     seeds: tuple[int, ...]
-    cells: Mapping[tuple[int, int], Sequence[Cell]]
-    refused: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    cells: Mapping[Place, Sequence[Cell]]
+    refused: Mapping[Place, str] = field(default_factory=dict)
 
     @property
     def keys(self) -> list[str]:
-        return [short(key) for key in self.axes]
+        """What the axes are called: `method.select.kind` is select."""
+        return [key.removeprefix("method.").removesuffix(".kind") for key in self.axes]
 
     @property
     def levels(self) -> list[list[str]]:
@@ -108,7 +102,7 @@ class Crossing:
         """Seed by seed, so that a crossing that is interrupted has all pairs of the seeds it has."""
         return sorted((cell for same in self.cells.values() for cell in same), key=lambda cell: cell.seed)
 
-    def pair(self, place: tuple[int, int]) -> str:
+    def pair(self, place: Place) -> str:
         """The name of a pair."""
         named = zip(self.keys, self.levels, place, strict=True)
         return " and ".join(f"{key} {levels[at]}" for key, levels, at in named)
@@ -131,7 +125,7 @@ class Crossing:
             table[place] = np.nan if run[outcome] is None else run[outcome]
         return table
 
-    def arrivals(self, outcome: str, place: tuple[int, int]) -> Arrivals:
+    def arrivals(self, outcome: str, place: Place) -> Arrivals:
         """A figure to target of a pair over its seeds; a run that failed has not arrived."""
         runs = [self.runs.get((*place, at)) for at in range(len(self.seeds))]
         values = tuple(None if run is None else run[outcome] for run in runs)
@@ -152,7 +146,7 @@ class Crossing:
             return None
         return decompose(np.log(values) if cost else values)
 
-    def missing(self, place: tuple[int, int]) -> str:
+    def missing(self, place: Place) -> str:
         """Why a cell is empty."""
         if place in self.refused:
             return "refused"

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from heteroselect.comparison.cross import OUTCOMES, Crossing, Outcome
+from heteroselect.comparison.cross import OUTCOMES, Crossing, Outcome, Place
 from heteroselect.comparison.effects import Effects, Estimate
 from heteroselect.comparison.over_seeds import in_line
 from heteroselect.comparison.table_files import as_csv, as_json, as_markdown, write_files
@@ -15,7 +15,7 @@ from heteroselect.world.clock import clock_sentence
 MADE = "Made by `heteroselect compare"
 
 
-def told(crossing: Crossing, name: str, place: tuple[int, int]) -> tuple[str, str]:
+def told(crossing: Crossing, name: str, place: Place) -> tuple[str, str]:
     """What stands in a cell, and what beside it: the mean and the standard deviation over seeds, or the median to the
     target with the range of the seeds and how many arrived; why it is empty where no run has ended."""
     outcome, values = OUTCOMES[name], crossing.values(name)[place]

@@ -31,9 +31,8 @@ class Estimate:
 @dataclass(frozen=True)
 class Effects:
     """A table taken apart. `residuals` are the interactions of the pairs, NaN where there is no such pair, and `pairs`
-    the same with their intervals, None there; `interaction` is their root mean square, less what the differences
-    between seeds add to it (`noise`), and None where the pairs are too few to have any; `p` is the chance of so large
-    an interaction where there is none."""
+    the same with their intervals; `interaction` is their root mean square, less what the differences between seeds add
+    to it (`noise`), and `p` the chance of so large an interaction where there is none."""
 
     grand: Estimate
     rows: tuple[Estimate, ...]

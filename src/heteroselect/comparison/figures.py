@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heteroselect.comparison.over_seeds import accuracy_at, number, tail
+from heteroselect.comparison.over_seeds import number, tail
 from heteroselect.core.measure import ACCURACY, Measure
 from heteroselect.runs.display.curves import size
 
@@ -149,7 +149,7 @@ def _of_cost(cost: Cost) -> tuple[Figure, Figure]:
     name, total, note = cost.name, cost.total or f"total_{cost.name}", f" ({cost.note})" if cost.note else ""
 
     def figure(key: str, label: str, of: Callable[[Run], float | None], end: str = "") -> Figure:
-        short = f"{cost.short} {label}" + (f", {cost.note}" if cost.note else "")
+        short = ", ".join(filter(None, (f"{cost.short} {label}", cost.note)))
         return Figure(key, f"{cost.label} {label}{note}", cost.unit, of, end=end, note=cost.note, short=short)
 
     return (
@@ -159,13 +159,14 @@ def _of_cost(cost: Cost) -> tuple[Figure, Figure]:
 
 
 def _at_equal(cost: str) -> Callable[[Run], float | None]:
-    """The accuracy at the smallest total of all runs; None for a run that is not compared."""
+    """The final accuracy of the rounds before more was spent than the smallest total of all runs; None where no
+    evaluation is as early, and for a run that is not compared."""
 
     def of(run: Run) -> float | None:
         if cost not in run.budgets:
             return None
-        accuracies = [line["accuracy"] for line in run.lines]
-        return accuracy_at(accuracies, spent(run.lines, cost).tolist(), run.budgets[cost])
+        early = spent(run.lines, cost) <= run.budgets[cost] * (1 + 1e-9)
+        return tail(run.lines[: int(early.sum())])
 
     return of
 

@@ -1,8 +1,7 @@
 """Grids of runs: a cell is a row with a seed, and one runner plays those of `compare`, `--cross`, `study` and `tune`.
 
 All runs of a seed share the partition, the links and the devices, because these come from the seed and the experiment
-and from nothing else; what a method sets of the data is left out. A grid can be interrupted and continued:
-finished runs are not run again, and a run that was interrupted is resumed.
+alone; what a method sets of the data is left out. Finished runs are not run again, and interrupted ones are resumed.
 """
 
 import time
@@ -18,7 +17,7 @@ from heteroselect.runs.api import choose_device, resume, run_loaded
 from heteroselect.runs.display.progress import Show
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.fingerprint import deciding, listed, unequal
-from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished, whole_rounds
+from heteroselect.runs.folder import CONFIG, finished, whole_rounds
 from heteroselect.runs.identity import fingerprint, planned, unlike
 from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import rewrite
@@ -140,14 +139,14 @@ def clocked(changes: Mapping[str, Any], charge: str | None = None) -> dict[str, 
     return {"world.charge": charge or "everything", **changes}
 
 
-def refuse_another(cell: Cell, known: Known | None = None) -> None:
+def refuse_another(cell: Cell, known: Known) -> None:
     """Refuse a folder of the grid that holds another run than this very one. A run that has finished is only read:
     whatever moves bits today has not moved its bits."""
     if not (cell.path / CONFIG).is_file():
         return
     if not cell.row.own:
         _refuse_other_settings(cell, cell.config)
-        found = differences(cell.path, cell.loaded, {} if known is None else known, versions=not cell.done)
+        found = differences(cell.path, cell.loaded, known, versions=not cell.done)
     else:  # settings say nothing of what the user handed over
         prepared = prepare(cell.loaded, cell.row.own, identify=True)
         _refuse_other_settings(cell, prepared.config)
@@ -182,10 +181,7 @@ def config_in(file: Path) -> Config | None:
 
 
 def differences(folder: Path, loaded: Loaded, known: Known, *, versions: bool = True) -> list[str]:
-    """How the run in a folder differs from a planned one with the same settings, in its `versions` too or not; nothing
-    is known of those that were begun before there were fingerprints."""
-    if not (folder / FINGERPRINT).exists():
-        return []
+    """How the run in a folder differs from a planned one with the same settings, in its `versions` too or not."""
     return unlike(folder, planned(loaded, choose_device(None), known), versions=versions)
 
 

@@ -172,19 +172,6 @@ def tail(lines: Lines, last: int = 5) -> float | None:
     return float(np.mean(few)) if few else None
 
 
-def accuracy_at(
-    accuracies: Sequence[float | None], spent: Sequence[float], budget: float, last: int = 5
-) -> float | None:
-    """The mean of the last accuracies measured before more than `budget` was spent in all, as in `tail`; None where no
-    evaluation is as early.
-
-    >>> accuracy_at([0.5, None, 0.7, 0.9], [2, 3, 4, 5], 4)
-    0.7
-    """
-    early = sum(so_far <= budget * (1 + 1e-9) for so_far in spent)
-    return tail([{"accuracy": one} for one in accuracies[:early]], last)
-
-
 def rank(values: Sequence[float | None], *, higher: bool = True) -> float:
     """What rows are sorted by: the smaller, the better; one that lacks a value is the last."""
     known = [value for value in values if value is not None]

@@ -23,13 +23,8 @@ Of a claim about a cost, such as `figure = "seconds_to_target"`, `times = 0.25` 
 `charge` is the clock of all rows (world.charge), everything where it is left out. A finished run that differs from a
 row in its clock alone is taken over with its seconds by the other one, where nothing in it hangs on the clock.
 
-A crossed row is named after its row and the values of the axes, as in the claim.
-
-With `keep_rounds = true` the rounds of its runs are kept beside the file of results, so that each figure can be made
-again from them.
-
-A study that cannot be understood is refused before its first run. A pair of a cross that cannot work is left out, with
-the reason.
+A crossed row is named after its row and the values of the axes, as in the claim. A study that cannot be understood is
+refused before its first run; a pair of a cross that cannot work is left out, with the reason.
 """
 
 import itertools

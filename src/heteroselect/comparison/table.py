@@ -204,11 +204,11 @@ def make(groups: "Sequence[Group]", *, ranked: bool = True) -> tuple[Table, list
     if ranked:
         rows.sort(key=lambda row: rank(row.figures["last_accuracy"], higher=measure.higher))
     horizons = {field: horizon(row.arrivals[field] for row in rows if row.counts(field)) for field in SOON}
-    summaries = [
-        {**run.summary, "row": group.name, **figures, **_restricted_to(horizons, figures)}
-        for group in groups
-        for run, figures in zip(group.runs, given[group.name], strict=True)
-    ]
+    summaries = []
+    for group in groups:
+        for run, figures in zip(group.runs, given[group.name], strict=True):
+            early = {name: _no_later(figures[field], horizons[field]) for field, name in RESTRICTED.items()}
+            summaries.append({**run.summary, "row": group.name, **figures, **early})
     apart = without_their_own((str(run.summary["method"]), run.config) for run in runs) if len(groups) > 1 else []
     table = Table(
         rows=rows,
@@ -231,13 +231,9 @@ def _given(run: Run) -> Summary:
     return {"seed": run.summary["seed"], **{name: FIGURES[name].of(run) for name in names}}
 
 
-def _restricted_to(horizons: Mapping[str, float | None], figures: Summary) -> Summary:
-    """The figures to target of a run, no later than the common horizon."""
-    found: Summary = {}
-    for field, name in RESTRICTED.items():
-        limit = horizons[field]
-        found[name] = None if limit is None else Arrivals((figures[field],), (None,)).restricted(limit)
-    return found
+def _no_later(value: float | None, limit: float | None) -> float | None:
+    """A figure to target, no later than the common horizon."""
+    return None if limit is None else float(limit if value is None else min(value, limit))
 
 
 def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
@@ -245,8 +241,8 @@ def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str
     the name of its method, and its settings."""
     found = {}
     for name, tables in runs:
-        flat, own = flatten(tables), REGISTRY[name].settings if name in REGISTRY else {}
-        for key, value in own.items():
+        flat = flatten(tables)
+        for key, value in (REGISTRY[name].settings if name in REGISTRY else {}).items():
             group, (other, needed) = key.partition(".")[0], ONLY_WITH.get(key, (key, flat.get(key)))
             if group in ("data", "model") and flat.get(other) == needed and flat.get(key) != value:
                 text = f"{name} runs without {key} = {value}, which it has of its own"

@@ -1,12 +1,13 @@
 """What tuning goes by: which settings of a method are tuned, where the trials lie, how good one is, and which go on.
 
-The ranges are declared with the parts (`setting(…, tune=(low, high, "log"))`). A setting is tuned where the value that
-the method has lies in its range: a proximal term of 0 or a density of 1 is a choice of the method, and stays.
+A setting is tuned where it declares a range (`setting(…, tune=(low, high, "log"))`) in which the method's own value
+lies: a proximal term of 0 or a density of 1 is a choice of the method, and stays.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -114,9 +115,6 @@ def within(lines: Sequence[Line], kind: str, budget: float) -> list[Line]:
 
 def seconds_to(lines: Sequence[Line], target: float) -> float | None:
     """Simulated seconds until the target was first reached."""
-    spent = 0.0
-    for line in lines:
-        spent += float(line["seconds"])
-        if line["accuracy"] is not None and line["accuracy"] >= target:
-            return spent
-    return None
+    spent = accumulate(line["seconds"] for line in lines)
+    reached = (line["accuracy"] is not None and line["accuracy"] >= target for line in lines)
+    return next((float(seconds) for seconds, there in zip(spent, reached, strict=True) if there), None)

@@ -1,11 +1,9 @@
 """Equal tuning: every method gets the same number of trials, on examples and seeds that the comparison does not use.
 
 Trial 0 is the default itself; the others fill the ranges that the parts declare. All are evaluated on the validation
-examples, and the test part is not looked at. After a quarter of the rounds the best third goes on, and the default in
-any case; the others are stopped there. The rule is the same for all methods, and no number in it depends on a clock.
-
-A trial is an ordinary run folder: one that was stopped can be resumed, and the same command goes on where it was broken
-off."""
+examples. After a quarter of the rounds the best third goes on, and the default in any case; the others are stopped.
+The rule is the same for all methods, and no number in it depends on a clock. A trial is an ordinary run folder: the
+same command goes on where it was broken off."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,24 +14,12 @@ from typing import Any
 
 import tomli_w
 
+from heteroselect.comparison import trials as rules
 from heteroselect.comparison.grid import NOTHING, Cell, Known, Row, Runner, Source, called, refuse_another, refuse_twice
 from heteroselect.comparison.report import MARK
 from heteroselect.comparison.report.write import refuse_others
 from heteroselect.comparison.table_files import as_json, write_files
-from heteroselect.comparison.trials import (
-    CRITERIA,
-    FAILED,
-    SPENT,
-    THIRD,
-    Knob,
-    Score,
-    best,
-    knobs,
-    points,
-    rung,
-    score,
-    survivors,
-)
+from heteroselect.comparison.trials import FAILED, SPENT, Knob, Score
 from heteroselect.errors import FolderError, HeteroSelectError, SettingError
 from heteroselect.files import read_json, read_toml
 from heteroselect.round.method import Method
@@ -77,8 +63,8 @@ class Contest:
     @property
     def rounds(self) -> int:
         """How many rounds its trials take at most."""
-        trials, first = len(self.trials), rung(self.last)
-        going = min(trials - 1, -(-trials // THIRD))
+        trials, first = len(self.trials), rules.rung(self.last)
+        going = min(trials - 1, -(-trials // rules.THIRD))
         return len(self.trials[0].cells) * (self.last + (trials - 1) * first + going * (self.last - first))
 
     @property
@@ -166,8 +152,8 @@ def plan(
 
 
 def _refuse_unfair(by: str, count: int, seeds: Sequence[int], apart: Sequence[int], changes: Mapping[str, Any]) -> None:
-    if by not in CRITERIA:
-        raise SettingError(f"--by: there is no {by!r}; choose {', '.join(CRITERIA)}.")
+    if by not in rules.CRITERIA:
+        raise SettingError(f"--by: there is no {by!r}; choose {', '.join(rules.CRITERIA)}.")
     if count < 2:
         raise SettingError(f"--trials: give 2 or more, the first of which is the default, not {count}.")
     if changes["data.evaluate"] != "validation":
@@ -183,11 +169,11 @@ def _refuse_shared(seeds: Iterable[int], others: Iterable[int], why: str) -> Non
 def _contest(row: Row, count: int, seeds: Sequence[int]) -> Contest:
     """The default, then one point after the other; those that the method refuses are passed over."""
     (name,) = called([row.method])
-    found = knobs(row.cell(seeds[0]).loaded.method, row.changes)
+    found = rules.knobs(row.cell(seeds[0]).loaded.method, row.changes)
     if not found:
         raise SettingError(f"--methods: {name} has no setting with a range to tune in; leave it out.")
     trials: list[Trial] = []
-    for settings in islice(chain([{}], points(found)), count * (ATTEMPTS + 1)):
+    for settings in islice(chain([{}], rules.points(found)), count * (ATTEMPTS + 1)):
         number, changes = len(trials), {**row.changes, **settings}
         tried = replace(row, changes=changes, folder=row.out / "trials" / row.label / f"trial-{number:02d}")
         try:
@@ -212,13 +198,13 @@ def player(runner: Runner) -> Player:
 
 def contend(contest: Contest, by: str, budgets: list[float], play: Player) -> Found:
     """Play all trials of a method as far as they get. `budgets`, one per seed, are filled in by the first default."""
-    last, first, target = contest.last, rung(contest.last), contest.trials[0].cells[0].config.target
+    last, first, target = contest.last, rules.rung(contest.last), contest.trials[0].cells[0].config.target
 
     def played(trial: Trial, until: int) -> list[Sequence[Line]]:
         return [play(cell, until) for cell in trial.cells]
 
     def judged(runs: Sequence[Sequence[Line]]) -> Score:
-        return score(by, runs, target=target, budgets=budgets) if all(runs) else FAILED
+        return rules.score(by, runs, target=target, budgets=budgets) if all(runs) else FAILED
 
     default = played(contest.trials[0], last)
     if by in SPENT and not budgets:
@@ -228,20 +214,18 @@ def contend(contest: Contest, by: str, budgets: list[float], play: Player) -> Fo
     early = [judged([lines[:first] for lines in default])]
     early += [judged(played(trial, first)) for trial in contest.trials[1:]]
     late = {0: judged(default)}
-    late |= {number: judged(played(contest.trials[number], last)) for number in survivors(early) if number}
-    return Found(contest, early, late, best(late))
+    late |= {number: judged(played(contest.trials[number], last)) for number in rules.survivors(early) if number}
+    return Found(contest, early, late, rules.best(late))
 
 
 def write(found: Found, by: str, command: str, out: Path) -> None:
     """The file of a method: the settings that differ from its default, and how they were found."""
     total, default = len(found.contest.trials), shown(by, found.late[0])
-    lines = [f"# Found by `{command}`"]
+    how = f"# the default itself was the best of {total} trials, by {by}: {default}."
     if found.best:
-        lines.append(f"# trial {found.best} of {total}, by {by}: {shown(by, found.late[found.best])},")
-        lines.append(f"# where the default has {default} on the same validation examples and seeds.")
-    else:
-        lines.append(f"# the default itself was the best of {total} trials, by {by}: {default}.")
-    text = "\n".join(lines) + "\n" + tomli_w.dumps(nested(found.settings))
+        how = f"# trial {found.best} of {total}, by {by}: {shown(by, found.late[found.best])},\n"
+        how += f"# where the default has {default} on the same validation examples and seeds."
+    text = f"# Found by `{command}`\n{how}\n{tomli_w.dumps(nested(found.settings))}"
     write_files(out, {f"{stem(found.contest.name)}.toml": text})
 
 
