@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import heteroselect
 from heteroselect import HeteroSelectError, methods
 from heteroselect.cli import app
 from heteroselect.comparison.grid import clocked
 from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.folder import read_rounds
-from heteroselect.settings.config import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
@@ -161,11 +159,3 @@ def test_one_clock_is_asked_for_once(tmp_path: Path) -> None:
     assert "--charge: world.charge is set too" in str(found.exception)
     found = call(*words(tmp_path / "x", "--charge", "nothing"))
     assert "world.charge: allowed is paper, uplink or everything, not 'nothing'" in str(found.exception)
-
-
-def test_presets_of_the_paper_say_in_their_first_line_that_they_have_its_clock() -> None:
-    folder = Path(heteroselect.__file__).parent / "presets"
-    for path in folder.glob("*.toml"):
-        charge = load(path.stem).config.world.charge
-        first = path.read_text(encoding="utf-8").splitlines()[0]
-        assert ("the paper's clock" in first) == (charge == "paper"), path.name

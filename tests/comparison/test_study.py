@@ -126,19 +126,6 @@ def test_the_tables_of_another_study_are_not_overwritten(small: Path, tmp_path: 
         refuse_to_lose(tmp_path, "small", "study", ["fedavg"])
 
 
-def test_axes_are_crossed_and_refused_pairs_have_a_reason(tmp_path: Path) -> None:
-    path = tmp_path / "crossed.toml"
-    axes = '"method.compress.kind" = ["topk", "drive"]\n"method.error_feedback.kind" = ["none", "error"]\n'
-    path.write_text(f'[[row]]\nmethod = "fedavg"\n[cross]\n{axes}')
-    planned = plan(read(path), tmp_path)
-    assert [cell.method for cell in planned.cells] == [
-        "fedavg, topk, none",
-        "fedavg, topk, error",
-        "fedavg, drive, none",
-    ]
-    assert "error_feedback none only" in planned.refused["fedavg, drive, error"]
-
-
 ROW = '[[row]]\nmethod = "fedavg"\n'
 
 
