@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from typer.testing import CliRunner
 
 import heteroselect
+from commands import call, sets
 from heteroselect import HeteroSelectError, Metric, methods
-from heteroselect.cli import app
 from heteroselect.comparison.grid import play_cell
 from heteroselect.world import DrawnWorld, GivenDevices, Links
 
@@ -47,9 +46,8 @@ def own(seed: int = 0) -> dict[str, object]:
 
 
 def test_python_and_the_command_line_do_the_same(tmp_path):
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-    words = ["compare", "mnist", "--methods", "fedavg,oort", "--seeds", "1,2", "--rounds", "2", *sets]
-    found = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "there")])
+    words = ["compare", "mnist", "--methods", "fedavg,oort", "--seeds", "1,2", "--rounds", "2", *sets(SMALL)]
+    found = call(*words, "--out", tmp_path / "there")
     assert found.exit_code == 0, found.output
     context = heteroselect.compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL)
     kept = json.loads((tmp_path / "there" / "compare.json").read_text())

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import call, sets
 from heteroselect import HeteroSelectError
-from heteroselect.cli import app
 from heteroselect.comparison import cross as crosses
 from heteroselect.comparison import cross_table as tables
 from heteroselect.comparison import grid as grids
@@ -23,13 +22,8 @@ SMALL = {"clients": 8, "selected": 3, "rounds": 2, "method.solver.steps": 2, "ta
 AXES = ("--cross", "method.compress.kind=topk,drive", "--cross", "method.error_feedback.kind=none,error")
 
 
-def call(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
 def words(out: Path, *more: str) -> list[object]:
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-    return ["compare", "mnist", "--seeds", "1,2", "--out", out, *sets, *more]
+    return ["compare", "mnist", "--seeds", "1,2", "--out", out, *sets(SMALL), *more]
 
 
 def crossing(out: Path, axes: dict, seeds: list[int], method: str = "fedavg") -> crosses.Crossing:

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from commands import call, sets
 from heteroselect import HeteroSelectError, methods
-from heteroselect.cli import app
 from heteroselect.comparison.grid import clocked
 from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.folder import read_rounds
@@ -20,13 +19,8 @@ SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.solver.steps": 3, "t
 METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"
 
 
-def call(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
 def words(out: Path, *more: str) -> list[object]:
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-    return ["compare", "mnist", "--methods", METHODS, "--seeds", "1,2", "--out", out, *sets, *more]
+    return ["compare", "mnist", "--methods", METHODS, "--seeds", "1,2", "--out", out, *sets(SMALL), *more]
 
 
 @pytest.fixture(scope="module")

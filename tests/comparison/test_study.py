@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from commands import call
 from heteroselect import HeteroSelectError
-from heteroselect.cli import app
 from heteroselect.comparison.result import refuse_to_lose
 from heteroselect.comparison.study import estimate, plan, read
 
@@ -42,10 +41,6 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SMALL)
     return path
-
-
-def call(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 def test_rows_have_their_own_seeds_and_settings_and_the_clock_of_the_study(small: Path) -> None:

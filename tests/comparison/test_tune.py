@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import call, sets
 from heteroselect import HeteroSelectError, Method, methods
-from heteroselect.cli import app
 from heteroselect.comparison import trials
 from heteroselect.comparison import tune as tuning
 from heteroselect.core.part import declared, setting
@@ -21,10 +20,6 @@ from heteroselect.runs.folder import read_summary
 from scripts import script
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they train, draw or start processes
-
-
-def call(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 RANGES = {
@@ -162,13 +157,12 @@ def data(path: Path, *, garbage: bool = False) -> Path:
     return path
 
 
-SMALL = ["clients=6", "selected=3", "method.solver.steps=2", "target=0.5", "evaluate_every=1"]
+SMALL = {"clients": 6, "selected": 3, "method.solver.steps": 2, "target": 0.5, "evaluate_every": 1}
 
 
 def words(file: Path, out: Path, *more: object) -> list[object]:
-    sets = [word for pair in (*SMALL, f"data.name={file}") for word in ("--set", pair)]
-    small = ["--methods", "fedavg,fedprox", "--trials", 3, "--seeds", "101,102", "--rounds", 2, *sets, "--threads", 1]
-    return ["tune", "mnist", *small, "--out", out, *more]
+    small = ["--methods", "fedavg,fedprox", "--trials", 3, "--seeds", "101,102", "--rounds", 2, "--threads", 1]
+    return ["tune", "mnist", *small, *sets({**SMALL, "data.name": file}), "--out", out, *more]
 
 
 def found_in(out: Path) -> dict[str, str]:
@@ -228,8 +222,8 @@ def test_tuning_that_was_broken_off_goes_on(tuned: Path) -> None:
 
 @pytest.mark.slow
 def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_path: Path) -> None:
-    sets = [word for pair in (*SMALL, f"data.name={tuned.parent / 'points.npz'}") for word in ("--set", pair)]
-    compare = ["compare", "mnist", "--methods", "fedavg,fedprox", "--rounds", 1, *sets, "--tuned", tuned]
+    changes = sets({**SMALL, "data.name": tuned.parent / "points.npz"})
+    compare = ["compare", "mnist", "--methods", "fedavg,fedprox", "--rounds", 1, *changes, "--tuned", tuned]
     (tuned / "fedprox.toml").write_text("[method.solver]\nproximal = 0.25\n")
     found = call(*compare, "--seeds", "7", "--out", tmp_path / "out", "--quiet")
     assert found.exit_code == 0, found.output

@@ -146,12 +146,6 @@ class Crossing:
             return None
         return decompose(np.log(values) if cost else values)
 
-    def missing(self, place: Place) -> str:
-        """Why a cell is empty."""
-        if place in self.refused:
-            return "refused"
-        return "not reached" if any(cell.done for cell in self.cells[place]) else "failed"
-
 
 def study_of(
     config: Any, names: Sequence[str], axes: Axes, seeds: Sequence[int], changes: Mapping[str, Any], tuned: Any = None

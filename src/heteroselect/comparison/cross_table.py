@@ -20,7 +20,7 @@ def told(crossing: Crossing, name: str, place: Place) -> tuple[str, str]:
     target with the range of the seeds and how many arrived; why it is empty where no run has ended."""
     outcome, values = OUTCOMES[name], crossing.values(name)[place]
     if not any((*place, at) in crossing.runs for at in range(len(values))):
-        return crossing.missing(place), ""
+        return "refused" if place in crossing.refused else "failed", ""
     if outcome.end:
         return crossing.arrivals(name, place).told(outcome.shown)
     known = np.count_nonzero(np.isfinite(values))

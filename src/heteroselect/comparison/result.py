@@ -90,10 +90,16 @@ def compared(
         raise HeteroSelectError(f"{command}: no run has come to its end.")
     groups = grouped((cell.method, cell.path) for cell in done)
     table, runs = tables.make(groups, ranked=command == "compare" and crossing is None)
-    rounds = {(group.name, run.seed): list(run.rounds) for group in groups for run in group.runs}
-    left = {**{cell.method: "not run yet" for cell in cells if not cell.done}, **failed}
-    more |= {"failed": left, "planned": len(cells), "groups": tuple(groups), "crossing": crossing}
-    return Comparison(table, runs, rounds, **more)
+    return Comparison(
+        table,
+        runs,
+        rounds={(group.name, run.seed): list(run.rounds) for group in groups for run in group.runs},
+        failed={**{cell.method: "not run yet" for cell in cells if not cell.done}, **failed},
+        crossing=crossing,
+        planned=len(cells),
+        groups=tuple(groups),
+        **more,
+    )
 
 
 def written(

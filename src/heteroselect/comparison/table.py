@@ -5,7 +5,7 @@ peak is shown, and ranks nobody: it is the luckiest of many evaluations. Equal b
 total of all runs, and the accuracy there is the same mean of the evaluations that are not later.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from heteroselect.world.clock import clock_sentence
 
 if TYPE_CHECKING:
     from heteroselect.comparison.report.load import Group
+    from heteroselect.comparison.report.load import Run as Loaded
 
 Summary = dict[str, Any]
 
@@ -91,34 +92,39 @@ class Table:
     evaluated_on: Sequence[str]
     budgets: dict[str, float]
     horizons: dict[str, float | None]
-    footnotes: Sequence[str] = ()
-    targets: Sequence[str] = ()
-    measure: Measure = Measure()
+    footnotes: Sequence[str]
+    targets: Sequence[str]
+    measure: Measure
 
     def columns(self) -> list[Column]:
-        rows, percent = self.rows, self.measure.unit == "%"
-        found = [Column("", "method", [row.label for row in rows], "method")]
+        names = Column("", "method", [row.label for row in self.rows], "method")
+        return [names, *self._good(), *self._soon(), *self._costs()]
+
+    def _good(self) -> Iterator[Column]:
+        percent = self.measure.unit == "%"
         for field in (*GOOD, "peak_accuracy"):
-            cells = [spread(row.figures[field], "%" if percent else "") for row in rows]
-            found.append(Column("how good", FIGURES[field].head(self.measure), cells, field))
-            if len(rows) > 1 and field in GOOD:
+            cells = [spread(row.figures[field], "%" if percent else "") for row in self.rows]
+            yield Column("how good", FIGURES[field].head(self.measure), cells, field)
+            if len(self.rows) > 1 and field in GOOD:
                 head = f"difference to {self.base}, {'points, ' if percent else ''}95 %"
-                cells = [shown(row.differences[field], 100 if percent else 1) for row in rows]
-                found.append(Column("how good", head, cells, f"{field}_difference"))
+                cells = [shown(row.differences[field], 100 if percent else 1) for row in self.rows]
+                yield Column("how good", head, cells, f"{field}_difference")
+
+    def _soon(self) -> Iterator[Column]:
         for field in SOON:
-            cells = [row.arrivals[field].text if row.counts(field) else NOTHING for row in rows]
-            found.append(Column("how soon", f"{FIGURES[field].head()}, median", cells, field))
+            arrived = [row.arrivals[field] if row.counts(field) else None for row in self.rows]
+            cells = [NOTHING if one is None else one.text for one in arrived]
+            yield Column("how soon", f"{FIGURES[field].head()}, median", cells, field)
             limit = self.horizons[field]
             if field in RESTRICTED and limit is not None:
-                means = [
-                    number(row.arrivals[field].restricted(limit)) if row.counts(field) else NOTHING for row in rows
-                ]
-                found.append(Column("how soon", f"restricted mean to {number(limit)}", means, RESTRICTED[field]))
+                means = [NOTHING if one is None else number(one.restricted(limit)) for one in arrived]
+                yield Column("how soon", f"restricted mean to {number(limit)}", means, RESTRICTED[field])
+
+    def _costs(self) -> Iterator[Column]:
         for field in COST:
-            if any(value for row in rows for value in row.figures[field]):
-                cells = [spread(row.figures[field]) for row in rows]
-                found.append(Column("at what cost", FIGURES[field].head(), cells, field))
-        return found
+            if any(value for row in self.rows for value in row.figures[field]):
+                cells = [spread(row.figures[field]) for row in self.rows]
+                yield Column("at what cost", FIGURES[field].head(), cells, field)
 
     def cells(self) -> list[list[str]]:
         """The heads, and a line of text for each row."""
@@ -199,41 +205,42 @@ def make(groups: "Sequence[Group]", *, ranked: bool = True) -> tuple[Table, list
     """The table, and what each run gave, with all its figures; differences are to the first group."""
     first, runs = groups[0], [run for group in groups for run in group.runs]
     budgets, measure = equal_costs(run.rounds for run in runs), Measure.of(first.runs[0].summary)
-    given = {group.name: [_given(Run(one.summary, one.rounds, budgets)) for one in group.runs] for group in groups}
+    given = {group.name: _given(group, budgets) for group in groups}
     rows = [_row(group, given[group.name], [] if group is first else given[first.name]) for group in groups]
+    horizons = {field: horizon(row.arrivals[field] for row in rows if row.counts(field)) for field in SOON}
+    summaries = [one for row in rows for one in _summaries(row.group, given[row.method], horizons)]
     if ranked:
         rows.sort(key=lambda row: rank(row.figures["last_accuracy"], higher=measure.higher))
-    horizons = {field: horizon(row.arrivals[field] for row in rows if row.counts(field)) for field in SOON}
-    summaries = []
-    for group in groups:
-        for run, figures in zip(group.runs, given[group.name], strict=True):
-            early = {name: _no_later(figures[field], horizons[field]) for field, name in RESTRICTED.items()}
-            summaries.append({**run.summary, "row": group.name, **figures, **early})
     apart = without_their_own((str(run.summary["method"]), run.config) for run in runs) if len(groups) > 1 else []
-    table = Table(
-        rows=rows,
-        base=first.name,
-        ranked=ranked,
-        clocks=sorted({run.charge for run in runs}),
-        evaluated_on=sorted({str(run.summary.get("evaluated_on", "test")) for run in runs}),
-        budgets=budgets,
-        horizons=horizons,
-        footnotes=[*footnotes(summaries), *apart],
-        targets=sorted({Measure.of(run.summary).short(run.summary["target"]) for run in runs}),
-        measure=measure,
-    )
-    return table, summaries
+    notes = [*footnotes(summaries), *apart]
+    about = {"budgets": budgets, "horizons": horizons, "footnotes": notes, "measure": measure, **_about(runs)}
+    return Table(rows, first.name, ranked, **about), summaries
 
 
-def _given(run: Run) -> Summary:
-    """Every figure of a run that a table shows, or counts by."""
+def _summaries(group: "Group", given: Sequence[Summary], horizons: Mapping[str, float | None]) -> Iterator[Summary]:
+    """What each run is told by: with all its figures, and those to target no later than the common horizon."""
+    for run, figures in zip(group.runs, given, strict=True):
+        early: Summary = {}
+        for field, name in RESTRICTED.items():
+            value, limit = figures[field], horizons[field]
+            early[name] = None if limit is None else float(limit if value is None else min(value, limit))
+        yield {**run.summary, "row": group.name, **figures, **early}
+
+
+def _about(runs: "Sequence[Loaded]") -> dict[str, Any]:
+    """What all runs go by: their clocks, the examples that they were evaluated on, and their targets."""
+    return {
+        "clocks": sorted({run.charge for run in runs}),
+        "evaluated_on": sorted({str(run.summary.get("evaluated_on", "test")) for run in runs}),
+        "targets": sorted({Measure.of(run.summary).short(run.summary["target"]) for run in runs}),
+    }
+
+
+def _given(group: "Group", budgets: Mapping[str, float]) -> list[Summary]:
+    """Every figure of each run that a table shows, or counts by."""
     names = (*GOOD, "peak_accuracy", "final_accuracy", *SOON, *(FIGURES[one].end for one in SOON), *COST)
-    return {"seed": run.summary["seed"], **{name: FIGURES[name].of(run) for name in names}}
-
-
-def _no_later(value: float | None, limit: float | None) -> float | None:
-    """A figure to target, no later than the common horizon."""
-    return None if limit is None else float(limit if value is None else min(value, limit))
+    runs = [Run(one.summary, one.rounds, budgets) for one in group.runs]
+    return [{"seed": run.summary["seed"], **{name: FIGURES[name].of(run) for name in names}} for run in runs]
 
 
 def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
