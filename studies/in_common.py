@@ -1,6 +1,6 @@
 """How much of what clients learn in H steps do they have in common? Trains some clients of a run from its last saved
 model, longer and longer, and prints ‖x‖², which a coder's error is proportional to, beside ⟨x_i, x_j⟩ of two different
-clients, which is what their mean keeps of it. Adds the rows to studies/in_common.json, and the table to docs/beyond.md.
+clients, which is what their mean keeps of it. Adds the rows to studies/in_common.json, and the table to docs/search.md.
 
     heteroselect run cifar10-lean --out runs/here     # to its end, or stopped at any round
     python studies/in_common.py runs/here
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--clients", type=int, default=8)
     arguments = parser.parse_args()
-    file, page = ROOT / "studies" / "in_common.json", ROOT / "docs" / "beyond.md"
+    file, page = ROOT / "studies" / "in_common.json", ROOT / "docs" / "search.md"
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     found = measured(arguments.folder, arguments.clients)
     rows = together(known, found)

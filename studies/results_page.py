@@ -1,5 +1,6 @@
-"""Writes docs/results.md, and the two blocks of README.md between their markers, from what the studies left:
-studies/results.json, theory.json and figures.json. Its sentences are in studies/results.toml. `make results` runs it.
+"""Writes docs/results.md, the pages of studies in docs/results, and the two blocks of README.md between their markers,
+from what the studies left: studies/results.json, theory.json and figures.json. Its sentences are in
+studies/results.toml, and the first page is made by results_front.py. `make results` runs it.
 """
 
 import json
@@ -14,14 +15,15 @@ import tuning
 from numpy.typing import NDArray
 
 from heteroselect.comparison import study as studies
+from heteroselect.comparison.claims import change, judge, visible
 from heteroselect.comparison.figures import SOON
+from heteroselect.comparison.inference import FEWEST
 from heteroselect.comparison.over_seeds import Arrivals, horizon, number, spread
-from heteroselect.comparison.results import change
 from heteroselect.comparison.table import arrivals
 
 ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 CLOCKS = {"paper": "the paper's clock", "uplink": "real payloads", "everything": "everything"}
-CIFAR_ROWS = ("heteroselect-as-run", "control without the score", "heteroselect", "fedavg", "fedcg")
 OURS = "heteroselect2"
 VARIANTS = ("heteroselect2, on another CPU", "heteroselect2, light")
 """Rows of our own method with other settings that stand beside it."""
@@ -52,7 +54,7 @@ PAIRS = (
         "heteroselect2 takes fewer seconds to 95 % than FedAvg with its recipe",
     ),
 )
-"""What the README may show: the first of which all rows have all seeds of their study."""
+"""What the README may show: the first of which all rows have the same seeds, and at least three."""
 
 Row = Mapping[str, Any]
 
@@ -69,14 +71,17 @@ PICTURES = {
     "waiting-audiomnist": "accuracy on AudioMNIST against seconds and megabytes, servers that wait and that do not",
 }
 """What the pictures show, for those who cannot see them."""
-PAGE = "![a report: table of results, accuracy curves with seed bands](results/report.png)"
-CROSSED = "![final accuracy, seconds and traffic for each pair of selector and compressor](results/cross/cross.png)"
+PAGE = "![a report: table of results, accuracy curves with seed bands](report.png)"
+CROSSED = "![final accuracy, seconds and traffic for each pair of selector and compressor](cross/cross.png)"
 
 
 def main() -> None:
-    """Write both pages."""
+    """Judge the claims again, and write the first page, the pages of studies and topics, and the README's blocks."""
     results = read("results")
-    (ROOT / "docs" / "results.md").write_text(page(sentences(), results, read("theory"), read("figures")))
+    results["claims"] = [one for study in _names(results) for one in claims_of(results, study)]
+    (ROOT / "studies" / "results.json").write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
+    for name, text in pages(sentences(), results, read("theory"), read("figures")).items():
+        (DOCS / name).write_text(text, encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_tables(readme.read_text(), results))
 
@@ -121,9 +126,10 @@ def honest_row(results: Row) -> str:
 
 
 def _whole(results: Row, pair: Pair) -> bool:
-    seeds = set(studies.read(ROOT / "studies" / f"{pair.study}.toml").seeds)
+    """Whether all rows have the same seeds, and enough of them for a verdict."""
     found = rows_of(results, pair.study)
-    return all({run["seed"] for run in found.get(row, [])} >= seeds for row in pair.rows)
+    seeds = [{run["seed"] for run in found.get(row, [])} for row in pair.rows]
+    return len(seeds[0]) >= FEWEST and all(one == seeds[0] for one in seeds)
 
 
 def replaced(page: str, name: str, made: str) -> str:
@@ -240,8 +246,16 @@ def _labels(study: str) -> list[str]:
 
 
 def claims_of(results: Row, study: str) -> list[Row]:
-    """The claims of a study, judged."""
-    return [one for one in results.get("claims", []) if one["study"] == study]
+    """The claims of a study as its file has them, judged by the rows that there are."""
+    file = ROOT / "studies" / f"{study}.toml"
+    rows = [with_all(run) for run in results.get("runs", []) if run["study"] == study]
+    return list(judge(study, studies.read(file).claim, rows)) if rows and file.exists() else []
+
+
+def with_all(run: Row) -> Row:
+    """A run with what it sent both ways until the target, which rows of before do not add up."""
+    parts = [run[f"{kind}_megabytes_to_target"] for kind in ("wire", "down", "scoring")]
+    return {"all_megabytes_to_target": None if None in parts else sum(parts), **run}
 
 
 def table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -278,106 +292,42 @@ def label(name: str, runs: Sequence[Row]) -> str:
     return name + ("*" if runs[0]["reconstruction"] else "")
 
 
-def page(texts: Row, results: Row, theory: Row, figures: Row) -> str:
-    """The whole of docs/results.md."""
-    studies = [_study(results, one) for one in texts["study"]]
-    parts = ["# Results", texts["text"]["intro"].strip(), in_a_minute(results), *studies[:4]]
-    parts += [
-        _clocks(results, texts["text"]["clocks"].strip()),
-        *studies[4:],
-        _compared(texts["text"]),
-        tuning.section(ROOT / "docs" / "results"),
-        _mechanism(figures, results),
-        _theory(theory),
-    ]
-    parts += [_findings(texts["finding"], results, theory), _not_run(results, texts["text"]["not_run"].strip())]
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+def pages(texts: Row, results: Row, theory: Row, figures: Row) -> dict[str, str]:
+    """Every page by its name below docs: the first one, one for each study, and one for each topic."""
+    import results_front
+
+    made = {f"results/{one['name']}.md": study_page(results, one) for one in texts["study"]}
+    made["results/clocks.md"] = _clocks(results, texts["text"]["clocks"].strip())
+    made["results/methods.md"] = _compared(texts["text"])
+    made["results/mechanism.md"] = _joined("# Mechanism and theorems", _mechanism(figures, results), _theory(theory))
+    made["results/paper.md"] = _joined(
+        "# What the paper says and what we found",
+        _findings(texts["finding"], results, theory),
+        "## What was not run",
+        texts["text"]["not_run"].strip(),
+    )
+    found = {name: text.strip("\n") + "\n" for name, text in made.items() if text}
+    first = results_front.page(texts, results, list(found))
+    return {"results.md": first, "evaluation.md": results_front.card(texts, results), **found}
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts if part)
 
 
 def _compared(text: Row) -> str:
-    """Ten methods beside each other, and selectors crossed with compressors."""
-    parts = ["## Ten methods under one clock", text["compared"].strip(), PAGE, comparison()]
-    parts += ["## Do selection and compression interact?", text["crossed"].strip(), crossing(), CROSSED]
-    return "\n\n".join(part.strip("\n") for part in parts)
-
-
-def in_a_minute(results: Row) -> str:
-    """Three questions and their answers."""
-    mnist = rows_of(results, "table1-mnist")
-    if not {"heteroselect", "heteroselect-as-run", "fedavg", "fedcg"} <= mnist.keys():
-        return ""
-    rivals = [one for one in claims_of(results, "table1-mnist") if one["than"] == "fedcg"]
-    against = " and ".join(f"{change(one)} ({one['text']}: **{one['verdict']}**)" for one in rivals)
-    studies = ("table1", "table1-mnist", "psi", "stress")
-    earned = [one for study in studies for one in claims_of(results, study) if "control" in one["than"]]
-    # one and the same comparison of the same runs counts once
-    earned = list({(one["figure"], one["change"]): one for one in earned}.values())
-    count = {word: sum(one["verdict"] == word for one in earned) for word in ("holds", "inconclusive", "refuted")}
-    ours, plain = mnist["heteroselect"], mnist["fedavg"]
-    large = rows_of(results, "table1")
-    headline, rival = (large.get(name) for name in ("heteroselect-as-run", "fedcg"))
-    cifar = "The runs of CIFAR-10 are not at their end yet."
-    if headline:
-        cifar = f"{faster(headline, rival)} The paper's own row is **{headline[0]['verdict']}**: {headline[0]['why']}"
-    with_it, without = (large.get(name) for name in ("heteroselect", "control without the score"))
-    told = ""
-    if with_it and without:
-        took = [
-            f"{over(runs, 'rounds_to_target')} rounds and {seconds(runs, 'paper')} s" for runs in (with_it, without)
-        ]
-        told = f" On CIFAR-10 ({_count(len(with_it), 'seed')}) 70 % takes {took[0]} with it and {took[1]} without."
-    quoted = next((one for run in large.get("fedavg", []) for one in run["paper"]), None)
-    if quoted:
-        mine = f"{seconds(large['fedavg'], 'paper')} s and {over(large['fedavg'], 'megabytes_to_target')} MB"
-        said = f"{number(quoted['seconds_to_target'])} s and {number(quoted['megabytes_to_target'])} MB"
-        cifar += f" FedAvg, which the paper quotes with {said}, takes {mine} in the same world."
-    lines = [
-        "- **Does the headline hold?** It says that on CIFAR-10 HeteRo-Select is 1.78 times faster than FedCG with "
-        f"18.2 % less traffic. {cifar} On MNIST, beside FedCG*: {against}.",
-        "- **What does the score earn?** Beside the same method without it (uniform draw, equal densities, equal "
-        f"weights), in {len(earned)} comparisons: better in {count['holds']}, worse in "
-        f"{count['refuted']}, inconclusive in {count['inconclusive']} "
-        f"([all of them](#what-the-paper-says-and-what-we-found)).{told}",
-        "- **What does honest accounting change?** Until 90 % on MNIST HeteRo-Select sends "
-        f"{over(ours, 'wire_megabytes_to_target')} MB up where FedAvg sends "
-        f"{over(plain, 'wire_megabytes_to_target')}; with the models that go down, to train and to score, it is "
-        f"{everything_sent(ours)} MB against {everything_sent(plain)}, and "
-        f"{seconds(ours, 'everything').rstrip('†')} s against {seconds(plain, 'everything')}.{_accounted(large)}",
-    ]
-    return "\n".join(["## In one minute", "", *lines])
-
-
-def _accounted(rows: Mapping[str, Sequence[Row]]) -> str:
-    """The same of CIFAR-10, in a sentence; nothing where a row is missing."""
-    ours, plain = rows.get("heteroselect"), rows.get("fedavg")
-    if not (ours and plain):
-        return ""
-    up = [over(runs, "wire_megabytes_to_target") for runs in (ours, plain)]
-    every = [everything_sent(runs) for runs in (ours, plain)]
-    time = [seconds(runs, "everything").rstrip("†") for runs in (ours, plain)]
-    return (
-        f" Until 70 % on CIFAR-10 it is {up[0]} MB up against {up[1]}, {every[0]} MB in all against {every[1]}, "
-        f"and {time[0]} s against {time[1]}."
-    )
-
-
-def faster(ours: Sequence[Row], rival: Sequence[Row] | None) -> str:
-    """How much sooner and with how much less traffic than FedCG, by the paper's clock and count, in a sentence."""
-    if not rival:
-        return "FedCG* has not been run on CIFAR-10."
-    keys = ("seconds_to_target", "megabytes_to_target")
-    mine, theirs = ([runs[0][key] for key in keys] for runs in (ours, rival))
-    if None in mine or None in theirs:
-        late = f"FedCG*, reconstructed from its abstract, does not reach 70 % in {rival[0]['rounds_run']} rounds here"
-        return f"{late} (its peak is {100 * rival[0]['peak_accuracy']:.1f} %)."
-    less = 100 * (1 - mine[1] / theirs[1])
-    traffic = f"{abs(less):.0f} % {'less' if less > 0 else 'more'} traffic"
-    times = theirs[0] / mine[0]
-    pace = f"{times:.2f} times faster" if times > 1 else f"{1 / times:.2f} times slower"
-    took = f"{number(mine[0])} s against {number(theirs[0])} s"
-    return (
-        f"Beside FedCG*, reconstructed from its abstract and run in the same world, it is {pace} ({took}) with "
-        f"{traffic} (seed {ours[0]['seed']})."
+    """Ten methods beside each other, selectors crossed with compressors, and equal tuning."""
+    return _joined(
+        "# Ten methods, crossed and tuned",
+        "## Ten methods under one clock",
+        text["compared"].strip(),
+        PAGE,
+        comparison(),
+        "## Do selection and compression interact?",
+        text["crossed"].strip(),
+        crossing(),
+        CROSSED,
+        tuning.section(DOCS / "results"),
     )
 
 
@@ -388,40 +338,57 @@ def everything_sent(runs: Sequence[Row]) -> str:
     return arrived(None if None in parts else sum(parts) for parts in reached)
 
 
-def _study(results: Row, text: Row) -> str:
+def study_page(results: Row, text: Row) -> str:
     """One study: what it asks, its pictures, its table, and its claims."""
     found = rows_of(results, text["name"])
     if not found:
         return ""
     every = [run for runs in found.values() for run in runs]
-    clocks = dict.fromkeys(CLOCKS[run.get("charge", "paper")] for run in every)
-    heads = ["", "final accuracy, %", "peak, %", "rounds to target", f"s, {' or '.join(clocks)}"]
-    heads += ["MB, values", "MB, real"]
-    lines = []
+    heads, lines = ["", "final accuracy, %", "peak, %", "rounds to target"], []
+    clocks = dict.fromkeys(run.get("charge", "paper") for run in every)
+    single = "" if set(clocks) == {"everything"} else " or ".join(CLOCKS[clock] for clock in clocks)
+    heads += [*([f"s, {single}"] if single else []), "s, everything charged", "MB in all", "MB up"]
     for row, runs in found.items():
         # where a run ends at its target, its last rounds are still on the way up
         last = "—" if any(run.get("stopped") for run in runs) else over(runs, "last_accuracy", "%")
         cells = [last, over(runs, "peak_accuracy", "%"), over(runs, "rounds_to_target")]
-        values = over(runs, "megabytes_to_target") if runs[0].get("sends_float32", True) else "—"
-        cells += [over(runs, "seconds_to_target"), values, over(runs, "wire_megabytes_to_target")]
+        cells += [over(runs, "seconds_to_target")] if single else []
+        cells += [seconds(runs, "everything"), everything_sent(runs), over(runs, "wire_megabytes_to_target")]
         lines.append([label(row, runs), *cells])
     if len({run["preset"] for run in every}) == 1:  # data sets share no horizon
         restrict(found, heads, lines)
-    seeds = sorted({run["seed"] for run in every})
-    wall = max(1.0, sum(run["wall_seconds"] for run in every) / 60)
-    made = f"{_count(len(every), 'run')}, {_count(len(seeds), 'seed')} ({', '.join(map(str, seeds))}), "
-    commands = dict.fromkeys(f"`{run['command']}`" for run in reversed(every))
-    made += f"{_count(round(wall), 'minute')}: {' and '.join(commands)}."
-    beside = [f"{label(row, runs)} is **{runs[0]['verdict']}**: {runs[0]['why']}" for row, runs in found.items()]
+    beside = [f"- {label(row, runs)} is **{runs[0]['verdict']}**: {runs[0]['why']}" for row, runs in found.items()]
     beside = [one for one, runs in zip(beside, found.values(), strict=True) if runs[0]["verdict"]]
-    judged = [
-        [one["text"], change(one), str(one["seeds"]), f"**{one['verdict']}**"]
-        for one in claims_of(results, text["name"])
+    pictures = [f"![{PICTURES[name]}]({name}.svg)" for name in text.get("figures", [])]
+    quoted = ["Beside the paper's figures:", "\n".join(beside)] if beside else []
+    parts = [f"# {text['title']}", text["text"].strip(), *pictures, table(heads, lines), _made(every), *quoted]
+    return _joined(*parts, claims_table(claims_of(results, text["name"])), READING)
+
+
+READING = "[How to read a table](../evaluation.md#how-a-table-is-read) · back to [the results](../results.md)"
+
+
+def _made(runs: Sequence[Row]) -> str:
+    """How many runs a table is made of, how long they took, and by which commands."""
+    seeds = sorted({run["seed"] for run in runs})
+    wall = max(1.0, sum(run["wall_seconds"] for run in runs) / 60)
+    made = f"{_count(len(runs), 'run')}, {_count(len(seeds), 'seed')} ({', '.join(map(str, seeds))}), "
+    commands = dict.fromkeys(f"`{run['command']}`" for run in reversed(runs))
+    return made + f"{_count(round(wall), 'minute')}: {' and '.join(commands)}."
+
+
+def claims_table(claims: Sequence[Row]) -> str:
+    """Claims with what was measured, the p-value after Holm's correction, and what could have been shown."""
+    lines = [
+        [one["text"], change(one), str(one["seeds"]), p_text(one["p_holm"]), visible(one), f"**{one['verdict']}**"]
+        for one in claims
     ]
-    pictures = [f"![{PICTURES[name]}](results/{name}.svg)" for name in text.get("figures", [])]
-    parts = [f"## {text['title']}", text["text"].strip(), *pictures, table(heads, lines), made, *beside]
-    parts += [table(["claim", "change (95 %)", "seeds", "verdict"], judged)] if judged else []
-    return "\n\n".join(part.strip("\n") for part in parts)
+    heads = ["claim", "change (95 %)", "seeds", "p, Holm", "could show", "verdict"]
+    return table(heads, lines) if lines else ""
+
+
+def p_text(value: float | None) -> str:
+    return "—" if value is None else "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
 
 
 def _count(number: int, noun: str) -> str:
@@ -447,7 +414,7 @@ def _clocks(results: Row, text: str) -> str:
     """The same runs by three clocks, and everything that was sent until the target."""
     sent = ("wire_megabytes_to_target", "down_megabytes_to_target", "scoring_megabytes_to_target")
     heads = ["", *(f"s, {name}" for name in CLOCKS.values()), "MB up", "MB down", "MB scoring"]
-    parts = ["## The same runs by three clocks", text]
+    parts = ["# The same runs by three clocks", text]
     every: dict[str, Mapping[str, Sequence[Row]]]
     every = {"CIFAR-10": {**rows_of(results, "table1"), **_only(rows_of(results, "beyond"), OURS, *VARIANTS)}}
     every["CIFAR-10, to 60 %"] = rows_of(results, "parts")
@@ -483,24 +450,24 @@ def _mechanism(figures: Row, results: Row) -> str:
     ]
     sent = table(["MB in 100 rounds", *kinds], lines)
     head = "## Who was selected, the parts of the score, and where the bytes are"
-    return "\n\n".join([head, "![score parts](results/paper-6-mechanism.svg)", selected, sent])
+    return "\n\n".join([head, "![score parts](paper-6-mechanism.svg)", selected, sent])
 
 
 def _theory(theory: Row) -> str:
     if not theory:
         return ""
-    pictures = [f"![{name}](results/theory-{name}.svg)" for name in ("selection", "compression", "aggregation")]
+    pictures = [f"![{name}](theory-{name}.svg)" for name in ("selection", "compression", "aggregation")]
     made = f"`make theory`, along {len(theory['runs'])} MNIST runs, at {len(theory['rounds'])} rounds each."
     return "\n\n".join(["## The theorems on real runs", made, *pictures])
 
 
 def _findings(findings: Sequence[Row], results: Row, theory: Row) -> str:
-    """What the paper says and what we found: one paragraph per claim, each with where it is shown."""
-    judged = {one["text"]: one for one in results.get("claims", [])}
+    """What the paper says and what we found: one paragraph per sentence, each with where it is shown."""
+    judged = all_claims(results)
     numbers = {key: f"{one['mean']:.2f} ± {one['deviation']:.2f}" for key, one in theory.get("over_seeds", {}).items()}
     if not (judged and numbers):
         return ""
-    parts = ["## What the paper says and what we found"]
+    parts = []
     for one in findings:
         known = [judged[text] for text in one.get("claims", []) if text in judged]
         text = f"**{one['says']}** {one['found'].strip().format(numbers)} ({one['shown']})"
@@ -508,13 +475,14 @@ def _findings(findings: Sequence[Row], results: Row, theory: Row) -> str:
     return "\n\n".join(parts)
 
 
-def _not_run(results: Row, text: str) -> str:
-    missing = [name for name in CIFAR_ROWS if name not in rows_of(results, "table1")]
-    lines = [
-        f"- CIFAR-10 ({', '.join(missing)}): up to 100 rounds each, about a minute per round on two cores with "
-        "scoring, three quarters of a minute without. `heteroselect study studies/table1.toml` runs or continues them."
-    ]
-    return "\n".join(["## What was not run, and what it would cost", "", *(lines if missing else []), text])
+def all_claims(results: Row) -> dict[str, Row]:
+    """Every judged claim by its text."""
+    return {one["text"]: one for study in _names(results) for one in claims_of(results, study)}
+
+
+def _names(results: Row) -> list[str]:
+    """The studies that have rows."""
+    return list(dict.fromkeys(run["study"] for run in results.get("runs", [])))
 
 
 if __name__ == "__main__":

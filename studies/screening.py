@@ -1,5 +1,5 @@
 """Writes what was tried for heteroselect2 on CIFAR-10, with its accuracy at equal seconds: studies/screening.json, and
-the table of docs/beyond.md, from the runs of studies/screening.toml and screening2.toml that are there, finished or
+the table of docs/search.md, from the runs of studies/screening.toml and screening2.toml that are there, finished or
 not.
 
     heteroselect study studies/screening.toml --only "A, the base"
@@ -37,7 +37,7 @@ def main() -> None:
             found[name] = figures(rounds)
             found[name]["length"] = length(log.parent)
     kept.write_text(json.dumps(found, indent=1) + "\n")
-    page = ROOT / "docs" / "beyond.md"
+    page = ROOT / "docs" / "search.md"
     before, _, rest = page.read_text().partition(START)
     page.write_text(f"{before}{START}\n{table(found)}\n{END}{rest.partition(END)[2]}")
 

@@ -49,8 +49,8 @@ def _said(trials: Row) -> str:
     return (
         f"Each method had {count} trials, its default and {points} of its ranges, on validation examples with the "
         f"seeds {seeds}; what was best there was compared on the test part with the seeds of the comparison "
-        "(`make tune`; [the table](results/tuned/compare.md), beside which the settings lie, "
-        "[the trials](results/tuned/tune.html), [the comparison](results/tuned/report.html)). "
+        "(`make tune`; [the table](tuned/compare.md), beside which the settings lie, "
+        "[the trials](tuned/tune.html), [the comparison](tuned/report.html)). "
         "Changes are paired by seed, with 95 % intervals; ≈ marks what cannot be told apart from zero."
         + (spread_over if min(tuned) < max(tuned) else "")
     )

@@ -1,4 +1,4 @@
-"""What a study gave: verdicts beside a paper's figures, and claims that hold, are refuted, or cannot be told apart."""
+"""What a study gave: verdicts beside a paper's figures, and the file of results."""
 
 import json
 from pathlib import Path
@@ -10,8 +10,8 @@ from heteroselect import HeteroSelectError
 from heteroselect.cli import app
 from heteroselect.comparison.figures import figures_of
 from heteroselect.comparison.over_seeds import tail
-from heteroselect.comparison.results import change, judge, judged_again, merge, rounds_file, verdict
-from heteroselect.comparison.study import ClaimTable, read
+from heteroselect.comparison.results import merge, rounds_file, verdict
+from heteroselect.comparison.study import read
 from heteroselect.settings.schema import PaperRow
 
 STUDY = """
@@ -65,89 +65,6 @@ def test_the_worst_figure_decides_and_each_is_named() -> None:
     assert word == "different"
     assert why == "rounds to target 83 (paper: 83); peak accuracy 71.00% (paper: 73.03%)."
     assert verdict([run("a", 1)], []) == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("mine", "others", "figure", "word"),
-    [
-        ([0.91, 0.92, 0.93], [0.90, 0.91, 0.92], "peak_accuracy", "holds"),
-        ([0.90, 0.91, 0.92], [0.91, 0.92, 0.93], "peak_accuracy", "refuted"),
-        ([3, 4, 5], [5, 6, 7], "rounds_to_target", "holds"),
-        ([3, 9, 5], [5, 6, 7], "rounds_to_target", "inconclusive"),
-        ([0.9], [0.1], "peak_accuracy", "inconclusive"),  # one pair has no interval
-    ],
-)
-def test_a_claim_goes_by_paired_differences(mine, others, figure, word) -> None:
-    rows = [run(name, seed, **{figure: v}) for name, vs in (("a", mine), ("b", others)) for seed, v in enumerate(vs)]
-    found = judge("s", ClaimTable(text="a beats b", better="a", than="b", figure=figure), rows)
-    assert found is not None
-    assert found["verdict"] == word
-    assert found["seeds"] == len(mine)
-
-
-@pytest.mark.parametrize(
-    ("mine", "others", "word"),
-    [
-        ([5, 6, None, None, None], [9, 10, 9, 9, 9], "inconclusive"),  # sooner, where it arrives at all
-        ([5, 6, 5], [None, None, None], "holds"),
-        ([None, None], [7, 8], "refuted"),
-        ([None, None], [None, None], "inconclusive"),
-    ],
-)
-def test_a_seed_that_never_reaches_the_target_counts(mine, others, word) -> None:
-    pairs = (("a", mine), ("b", others))
-    rows = [run(name, seed, rounds_to_target=v) for name, values in pairs for seed, v in enumerate(values)]
-    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="rounds_to_target"), rows)
-    assert found is not None
-    assert found["verdict"] == word
-    assert found["reached"] == [sum(v is not None for v in values) for _, values in pairs]
-
-
-def test_costs_are_compared_by_their_ratio() -> None:
-    """A tenth with every seed, which differences (−9, −90, −900 s) would not tell apart from none: logarithms do."""
-    rows = [run("a", seed, seconds_to_target=10.0**seed) for seed in range(3)]
-    rows += [run("b", seed, seconds_to_target=10.0 ** (seed + 1) * (1 + 0.1 * (seed == 1))) for seed in range(3)]
-    claim = ClaimTable(text="t", better="a", than="b", figure="seconds_to_target")
-    found = judge("s", claim, rows)
-    assert found is not None
-    assert found["verdict"] == "holds"
-    assert found["change"] == pytest.approx(0.1 * 1.1 ** (-1 / 3))
-    assert found["interval"]["low"] < found["change"] < found["interval"]["high"] < 1
-    assert change(found) == f"0.10 [{found['interval']['low']:.2f}, {found['interval']['high']:.2f}] times the seconds"
-    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
-
-
-@pytest.mark.parametrize(
-    ("times", "word"), [(0.5, "holds"), (0.25, "inconclusive"), (0.1, "refuted"), (1.0, "holds"), (2.0, "holds")]
-)
-def test_a_cost_may_be_compared_with_a_part_of_the_other(times, word) -> None:
-    ratios = (0.22, 0.25, 0.28)
-    rows = [run("a", seed, seconds_to_target=100.0 * ratio) for seed, ratio in enumerate(ratios)]
-    rows += [run("b", seed, seconds_to_target=100.0) for seed in range(3)]
-    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="seconds_to_target", times=times), rows)
-    assert found is not None
-    assert found["verdict"] == word
-    assert found["change"] == pytest.approx((0.22 * 0.25 * 0.28) ** (1 / 3))  # of the whole cost
-    assert judged_again([{**row, "study": "s"} for row in rows], [found]) == [found]
-
-
-def test_of_a_cost_that_is_unknown_no_part_is_known() -> None:
-    rows = [run("a", seed, rounds_to_target=5) for seed in range(3)]
-    rows += [run("b", seed, rounds_to_target=None) for seed in range(3)]
-    found = judge("s", ClaimTable(text="t", better="a", than="b", figure="rounds_to_target", times=0.5), rows)
-    assert found is not None
-    assert found["verdict"] == "inconclusive"
-
-
-def test_accuracies_have_no_parts() -> None:
-    claim = {"text": "t", "better": "fedavg", "than": "fedavg", "times": 2}
-    with pytest.raises(HeteroSelectError, match="claim 1: times: allowed are figures to the target with it"):
-        read({"row": [{"method": "fedavg"}], "claim": [claim]})
-
-
-def test_rows_without_a_seed_in_common_cannot_be_compared() -> None:
-    rows = [run("a", 1, peak_accuracy=0.9), run("b", 2, peak_accuracy=0.8)]
-    assert judge("s", ClaimTable(text="t", better="a", than="b", figure="peak_accuracy"), rows) is None
 
 
 def test_the_tail_is_the_mean_of_the_last_evaluations() -> None:

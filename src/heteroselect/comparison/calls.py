@@ -13,6 +13,7 @@ from heteroselect.comparison import cross as crosses
 from heteroselect.comparison import results as kept
 from heteroselect.comparison import study as studies
 from heteroselect.comparison import tune as tuning
+from heteroselect.comparison.claims import sentence
 from heteroselect.comparison.grid import Cell, Runner, Source, called, clocked, grid
 from heteroselect.comparison.result import Comparison, compared, refuse_to_lose, written
 from heteroselect.comparison.tune import Found, Tuned
@@ -154,7 +155,7 @@ def study(
         failed = _played(planned.cells, progress, warn, threads, budget)
         command = f"heteroselect study {'TABLES' if isinstance(source, Mapping) else source}{_in_python(own)}"
         rows = kept.collect(wanted, name, planned, command)
-        claims = {kept.sentence(claim): claim for claim in rows["claims"]}
+        claims = {sentence(claim): claim for claim in rows["claims"]}
         left, place = {**failed, **planned.refused}, path if out else None
         found = compared(planned.cells, left, "study", claims=tuple(claims), folder=place)
         if out is not None:

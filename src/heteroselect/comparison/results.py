@@ -1,26 +1,21 @@
 """What a study gave, as rows of a small file: each run beside the figures of a paper, with a verdict; and its claims.
 
 A row is **reproduced** where the spread of our seeds and that of the paper's figures overlap, **close** where they are
-less than a tenth apart (accuracies: one point), and **different** otherwise. A claim says that one row is better than
-another: it **holds** where the 95 % interval of the paired differences is on its side of zero, is **refuted** where it
-is on the other side, and is **inconclusive** where the interval has zero in it. What it costs to reach a target is
-compared by its ratio (differences of logarithms): seeds may be a factor apart, and the slowest is not to decide alone.
-A claim about a cost may name a factor, `times`, beside which the ratio is judged instead of beside 1.
+less than a tenth apart (accuracies: one point), and **different** otherwise.
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from heteroselect.comparison.claims import judge
 from heteroselect.comparison.figures import figures_of
 from heteroselect.comparison.grid import Cell
-from heteroselect.comparison.over_seeds import interval, number
-from heteroselect.comparison.study import ClaimTable, Planned, Study
+from heteroselect.comparison.over_seeds import number
+from heteroselect.comparison.study import Planned, Study
 from heteroselect.comparison.table_files import as_json, write_files
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
@@ -45,7 +40,6 @@ COMPARED = {
 }
 CLOSE, POINTS = 0.1, 0.01
 BETTER_HIGH = ("peak_accuracy", "final_accuracy")
-HIGH = (*BETTER_HIGH, "last_accuracy")
 
 
 def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str, list[Row]]:
@@ -58,8 +52,7 @@ def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str
         word, why = verdict(same, paper)
         for row in same:
             row |= {"verdict": word, "why": why, "paper": [one.model_dump(exclude_none=True) for one in paper]}
-    claims = [claimed for one in study.claim if (claimed := judge(name, one, rows))]
-    return {"runs": rows, "claims": claims}
+    return {"runs": rows, "claims": judge(name, study.claim, rows)}
 
 
 def _row(study: str, cell: Cell, command: str) -> Row:
@@ -129,63 +122,6 @@ def _range(key: str, values: Sequence[float]) -> str:
     return " to ".join(dict.fromkeys(texts))
 
 
-def judge(study: str, claim: ClaimTable, rows: Sequence[Row]) -> Row | None:
-    """Whether `claim.better` is better than `claim.than`, by differences paired by seed; None where they share no seed.
-    A cost is judged beside `claim.times` that of the other.
-
-    A seed that never reaches the target has no difference to give, and is not as good as any that does: then a claim
-    holds, or is refuted, only where all seeds of one row reach the target and none of the other, and names no factor.
-    """
-    others = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.than}
-    mine = {row["seed"]: row[claim.figure] for row in rows if row["row"] == claim.better and row["seed"] in others}
-    if not mine:
-        return None
-    high = claim.figure in HIGH
-    scale = float if high else math.log
-    reached = [sum(values[seed] is not None for seed in mine) for values in (mine, others)]
-    whole = reached == [len(mine), len(mine)]
-    differences = [scale(mine[seed]) - scale(others[seed]) for seed in mine] if whole else []
-    found = interval(differences)
-    return {
-        "study": study,
-        **claim.model_dump(exclude={"times"} if claim.times == 1 else None),
-        "by": "difference" if high else "ratio",
-        "change": found and _unscaled(found.mean, high),
-        "interval": found and {**asdict(found), "low": _unscaled(found.low, high), "high": _unscaled(found.high, high)},
-        "seeds": len(mine),
-        "reached": reached,
-        "verdict": _word(claim, differences) if found else _word_of_arrivals(claim, reached, len(mine)),
-    }
-
-
-def _word(claim: ClaimTable, differences: Sequence[float]) -> str:
-    """By the interval of the differences; those of a cost are judged beside `claim.times`."""
-    found = interval([one - math.log(claim.times) for one in differences])
-    if found is None or not found.apart:
-        return "inconclusive"
-    return "holds" if (found.mean > 0) is (claim.figure in HIGH) else "refuted"
-
-
-def _word_of_arrivals(claim: ClaimTable, reached: Sequence[int], seeds: int) -> str:
-    """Where some seeds never arrive: of a cost that is not known no part is known, either."""
-    words = {(seeds, 0): "holds", (0, seeds): "refuted"} if claim.times == 1 else {}
-    return words.get((reached[0], reached[1]), "inconclusive")
-
-
-def _unscaled(value: float | None, high: bool) -> float | None:
-    """A difference as it is, and one of logarithms as a ratio."""
-    return value if high or value is None else math.exp(value)
-
-
-def judged_again(rows: Sequence[Row], claims: Sequence[Row]) -> list[Row]:
-    """The same claims, judged by the rows of a file of results."""
-    found = []
-    for one in claims:
-        claim = ClaimTable.model_validate({key: one[key] for key in ClaimTable.model_fields if key in one})
-        found.append(judge(one["study"], claim, [row for row in rows if row["study"] == one["study"]]))
-    return [one for one in found if one is not None]
-
-
 def read(file: Path) -> dict[str, list[Row]]:
     """What a file of results holds; nothing where there is none yet."""
     try:
@@ -226,31 +162,6 @@ def _identity(row: Row) -> Row:
     settings = {key: value for key, value in current(row.get("settings", {})).items() if key != "data.dir"}
     found |= {"settings": json.loads(json.dumps(settings)), "charge": row.get("charge", "paper")}
     return found
-
-
-NAMES = {"rounds_to_target": "rounds", "seconds_to_target": "seconds", "all_megabytes_to_target": "MB in all"}
-
-
-def change(claim: Mapping[str, Any]) -> str:
-    """What `better` is beside `than`, with its 95 % interval: by so many points, or so many times the cost."""
-    if claim["change"] is None:
-        return f"target reached by {claim['reached'][0]} and {claim['reached'][1]} of {claim['seeds']} seeds"
-    low, high = (claim["interval"][end] for end in ("low", "high"))
-    if claim["by"] == "ratio":
-        between = "" if low is None else f" [{low:.2f}, {high:.2f}]"
-        return f"{claim['change']:.2f}{between} times the {NAMES.get(claim['figure'], 'MB')}"
-    if low is None:
-        between = ""
-    elif claim["interval"]["kind"].endswith("bootstrap"):
-        between = f" [{100 * low:+.2f}, {100 * high:+.2f}]"
-    else:
-        between = f" ± {100 * (high - low) / 2:.2f}"
-    return f"{100 * claim['change']:+.2f}{between} points"
-
-
-def sentence(claim: Mapping[str, Any]) -> str:
-    """A claim with its verdict, and the difference that it goes by."""
-    return f"{claim['verdict']}: {claim['text']} ({claim['better']} beside {claim['than']}: {change(claim)})"
 
 
 KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}

@@ -32,10 +32,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
+from heteroselect.comparison.claims import Claim
 from heteroselect.comparison.grid import NOTHING, Cell, Known, Row, config_in, differences, refuse_another
 from heteroselect.errors import HeteroSelectError, SettingError
 from heteroselect.files import read_toml
@@ -67,32 +68,6 @@ class RowTable(Group):
         return self.name or self.method
 
 
-class ClaimTable(Group):
-    """A sentence that the runs may hold or refute: by this figure, one row is better than another; where `times` is not
-    1, a cost is below so many times that of the other."""
-
-    text: str
-    better: str
-    than: str
-    figure: Literal[
-        "peak_accuracy",
-        "final_accuracy",
-        "last_accuracy",
-        "rounds_to_target",
-        "seconds_to_target",
-        "megabytes_to_target",
-        "wire_megabytes_to_target",
-        "all_megabytes_to_target",
-    ] = "last_accuracy"
-    times: float = Field(1.0, gt=0)
-
-    @model_validator(mode="after")
-    def _costs_alone(self) -> Self:
-        if self.times != 1 and self.figure.endswith("accuracy"):
-            raise ValueError(f"times: allowed are figures to the target with it, not {self.figure}")
-        return self
-
-
 class Study(Group):
     """What a study's file says."""
 
@@ -103,7 +78,7 @@ class Study(Group):
     charge: Literal["paper", "uplink", "everything"] = "everything"
     settings: dict[str, Any] = Field(default_factory=dict)
     cross: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
-    claim: tuple[ClaimTable, ...] = ()
+    claim: tuple[Claim, ...] = ()
     keep_rounds: bool = False
     """whether the rounds of its runs are kept beside a file of results"""
 
