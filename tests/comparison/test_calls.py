@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from typer.testing import CliRunner
 
 import heteroselect
+from commands import call, sets
 from heteroselect import HeteroSelectError, Metric, methods
-from heteroselect.cli import app
 from heteroselect.comparison.grid import play_cell
 from heteroselect.world import DrawnWorld, GivenDevices, Links
 
@@ -47,29 +46,27 @@ def own(seed: int = 0) -> dict[str, object]:
 
 
 def test_python_and_the_command_line_do_the_same(tmp_path):
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-    words = ["compare", "mnist", "--methods", "fedavg,oort", "--seeds", "1,2", "--rounds", "2", *sets]
-    found = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "there")])
+    words = ["compare", "mnist", "--methods", "fedavg,oort", "--seeds", "1,2", "--rounds", "2", *sets(SMALL)]
+    found = call(*words, "--out", tmp_path / "there")
     assert found.exit_code == 0, found.output
     context = heteroselect.compare("mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL)
     kept = json.loads((tmp_path / "there" / "compare.json").read_text())
     assert [run["model_sha256"] for run in kept["runs"]] == [run["model_sha256"] for run in context.summaries]
     assert [row["label"] for row in kept["table"]] == [row.label for row in context.table.rows]
     assert context.folder is None
-    assert set(context.rounds) == {(name, seed) for name in ("fedavg", "oort") for seed in (1, 2)}
     # and goes on with what the other began, in the same folder
-    again = heteroselect.compare(
-        "mnist", ["fedavg", "oort"], seeds=[1, 2], rounds=2, settings=SMALL, out=tmp_path / "there"
-    )
-    assert again.folder == tmp_path / "there"
+    given = {"seeds": [1, 2], "rounds": 2, "settings": SMALL, "out": tmp_path / "there"}
+    again = heteroselect.compare("mnist", ["fedavg", "oort"], **given)
     assert json.loads((again.folder / "compare.json").read_text())["command"] == kept["command"]
-    assert heteroselect.read(again.folder / "oort" / "seed-2").seed == 2
 
 
 def test_methods_models_and_data_of_ones_own(tmp_path, monkeypatch):
-    given = {"seeds": [1, 2], "settings": {"selected": 2, "rounds": 2}, "out": tmp_path / "mine"}
-    found = heteroselect.compare({}, ["fedavg", OWN], **given, **own())
-    assert [summary["dataset"] for summary in found.summaries] == ["own"] * 4
+    given = {"settings": {"selected": 2, "rounds": 2}, "out": tmp_path / "mine"}
+    heteroselect.compare({}, ["fedavg"], seeds=[1], **given, **own())
+    found = heteroselect.compare({}, ["fedavg", OWN], seeds=[1, 2], **given, **own())  # more methods and more seeds
+    assert [(one["row"], one["seed"], one["dataset"]) for one in found.summaries] == [
+        (row, seed, "own") for row in ("fedavg", "newest") for seed in (1, 2)
+    ]
     assert {tuple(line["selected"]) for line in found.rounds["newest", 1]} == {(4, 5)}
     changes = {**given["settings"], "world.charge": "everything"}
     alone = heteroselect.run({}, seed=1, method="fedavg", settings=changes, **own())
@@ -80,29 +77,11 @@ def test_methods_models_and_data_of_ones_own(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "heteroselect.comparison.grid.play_cell", lambda cell, **rest: runs.append(cell.done) or play_cell(cell, **rest)
     )
-    again = heteroselect.compare({}, ["fedavg", OWN], **given, **own())
+    again = heteroselect.compare({}, ["fedavg", OWN], seeds=[1, 2], **given, **own())
     assert runs == [True] * 4
     assert [one["model_sha256"] for one in again.summaries] == [one["model_sha256"] for one in found.summaries]
     with pytest.raises(HeteroSelectError, match=r"holds another run \(data: .*name a new folder"):
-        heteroselect.compare({}, ["fedavg", OWN], **given, **own(seed=1))
-
-
-def test_a_comparison_is_given_more_methods_and_seeds_and_loses_none(tmp_path):
-    given = {"settings": {"selected": 2, "rounds": 2}, "out": tmp_path / "mine", **own()}
-    first = heteroselect.compare({}, ["fedavg"], seeds=[1], **given)
-    before = {path: path.read_bytes() for path in (tmp_path / "mine" / "fedavg").rglob("*") if path.is_file()}
-    more = heteroselect.compare({}, ["fedavg", OWN], seeds=[1, 2], **given)
-    assert {path: path.read_bytes() for path in before} == before, "what was there is not run again"
-    assert more.summaries[0]["model_sha256"] == first.summaries[0]["model_sha256"]
-    kept = {path: path.read_bytes() for path in (tmp_path / "mine").glob("compare.*")}
-    runs = json.loads(kept[tmp_path / "mine" / "compare.json"])["runs"]
-    assert {(run["row"], run["seed"]) for run in runs} == {
-        (row, seed) for row in ("fedavg", "newest") for seed in (1, 2)
-    }
-    assert all(name in kept[tmp_path / "mine" / "compare.md"].decode() for name in ("fedavg", "newest"))
-    with pytest.raises(HeteroSelectError, match="has the rows fedavg, newest with the seeds 1, 2"):
-        heteroselect.compare({}, [OWN], seeds=[1, 2], **given)
-    assert {path: path.read_bytes() for path in kept} == kept
+        heteroselect.compare({}, ["fedavg", OWN], seeds=[1, 2], **given, **own(seed=1))
 
 
 def test_a_comparison_shows_itself(monkeypatch):

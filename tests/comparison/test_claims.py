@@ -9,7 +9,6 @@ from scipy import stats
 from heteroselect import HeteroSelectError
 from heteroselect.comparison.claims import Claim, change, judge, visible
 from heteroselect.comparison.inference import holm
-from heteroselect.comparison.results import judged_again
 from heteroselect.comparison.study import read
 
 
@@ -118,12 +117,6 @@ def test_a_verdict_says_how_large_a_change_could_have_shown():
 def test_rows_without_a_seed_in_common_cannot_be_compared():
     runs = [{"row": "a", "seed": 1, "peak_accuracy": 0.9}, {"row": "b", "seed": 2, "peak_accuracy": 0.8}]
     assert judge("s", [claim("peak_accuracy")], runs) == []
-
-
-def test_a_file_of_results_gives_the_same_verdicts_again():
-    runs = [{**row, "study": "s"} for row in rows("seconds_to_target", a=[22.0, 25.0, 28.0], b=[100.0] * 3)]
-    found = judge("s", [claim("seconds_to_target", times=0.5), claim("seconds_to_target", text="u")], runs)
-    assert judged_again(runs, found) == found
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import call, sets
 from heteroselect import HeteroSelectError
-from heteroselect.cli import app
 from heteroselect.comparison import cross as crosses
 from heteroselect.comparison import cross_table as tables
 from heteroselect.comparison import grid as grids
+from heteroselect.comparison.over_seeds import in_line
 from heteroselect.comparison.report import heatmap
 from heteroselect.comparison.study import plan
 from heteroselect.runs.folder import read_rounds, read_summary
@@ -22,13 +22,8 @@ SMALL = {"clients": 8, "selected": 3, "rounds": 2, "method.solver.steps": 2, "ta
 AXES = ("--cross", "method.compress.kind=topk,drive", "--cross", "method.error_feedback.kind=none,error")
 
 
-def call(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
 def words(out: Path, *more: str) -> list[object]:
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-    return ["compare", "mnist", "--seeds", "1,2", "--out", out, *sets, *more]
+    return ["compare", "mnist", "--seeds", "1,2", "--out", out, *sets(SMALL), *more]
 
 
 def crossing(out: Path, axes: dict, seeds: list[int], method: str = "fedavg") -> crosses.Crossing:
@@ -51,20 +46,12 @@ def test_axes_that_cannot_be_understood(pairs: list[str], tmp_path: Path) -> Non
         crossing(tmp_path, crosses.read_axes(pairs), [1])
 
 
-def test_axes_are_read_as_settings_are() -> None:
-    axes = crosses.read_axes(["method.select.kind=uniform,oort", "method.allocate.average=0.1, 1"])
-    assert axes == {"method.select.kind": ("uniform", "oort"), "method.allocate.average": (0.1, 1)}
-
-
 def test_a_pair_that_cannot_work_is_refused_and_a_value_that_never_works_is_an_error(tmp_path: Path) -> None:
     found = crossing(tmp_path, crosses.read_axes([AXES[1], AXES[3]]), [2, 1])
     assert list(found.refused) == [(1, 1)]
     assert "error_feedback none only" in found.refused[1, 1]
-    assert [cell.method for cell in found.all_cells[:3]] == [
-        "fedavg, topk, none",
-        "fedavg, topk, error",
-        "fedavg, drive, none",
-    ]
+    pairs = ["topk, none", "topk, error", "drive, none"]
+    assert [cell.method for cell in found.all_cells[:3]] == [f"fedavg, {pair}" for pair in pairs]
     wrong = {"method.compress.kind": ("topk", "dirve"), "method.error_feedback.kind": ("none", "error")}
     with pytest.raises(HeteroSelectError, match=r"compress.kind=dirve works with no value"):
         crossing(tmp_path, wrong, [1])
@@ -119,15 +106,11 @@ def test_all_pairs_are_run_and_a_failure_stops_no_other(tmp_path: Path, monkeypa
     assert "holds a run with other settings" in str(other.exception), "and nobody's result is taken for another's"
 
 
-def test_one_method_is_crossed(tmp_path: Path) -> None:
+def test_one_method_is_crossed_and_nobody_elses_tables_are_replaced(tmp_path: Path) -> None:
     found = call(*words(tmp_path / "x", *AXES, "--methods", "fedavg,oort"))
     assert "--methods: give one method" in str(found.exception)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "cross.md").write_text("mine")
-    assert "no report" in str(call(*words(tmp_path / "mine", *AXES)).exception)
-
-
-def test_the_tables_of_another_cross_are_not_taken_away(tmp_path: Path) -> None:
+    (tmp_path / "cross.md").write_text("mine")
+    assert "no report" in str(call(*words(tmp_path, *AXES)).exception)
     (tmp_path / "cross.md").write_text(tables.MADE)
     (tmp_path / "cross.json").write_text(json.dumps({"runs": [{"row": "fedavg, qsgd, 1", "seed": 1}]}))
     found = str(call(*words(tmp_path, *AXES)).exception)
@@ -146,8 +129,6 @@ def test_costs_are_taken_apart_by_factors() -> None:
 
     found = Given("fedavg", {"a": (1, 2), "b": (1, 2)}, (1,), {})
     effects = found.effects("megabytes_up")
-    assert effects is not None
-    assert effects.interaction is not None
     assert effects.interaction.value == pytest.approx(0, abs=1e-12)
     outcome = crosses.OUTCOMES["megabytes_up"]
     assert [outcome.effect(one.value) for one in (*effects.rows, *effects.columns)] == [
@@ -155,8 +136,6 @@ def test_costs_are_taken_apart_by_factors() -> None:
     ]  # fmt: skip
     assert tables.interaction(outcome, effects) == "Interaction (root mean square over pairs): × 1."
     additive = found.effects("final_accuracy")
-    assert additive is not None
-    assert additive.interaction is not None
     assert additive.interaction.value == pytest.approx(0.75)
     assert tables.pair_rows(found, "final_accuracy", additive) == [["1", "+75.00", "-75.00"], ["2", "-75.00", "+75.00"]]
     assert tables.interaction(crosses.OUTCOMES["megabytes"], effects).endswith("no chance is given.")
@@ -194,7 +173,7 @@ def test_a_seed_that_never_arrives_counts_and_there_is_no_mean_over_the_others()
     """Of 10, never and 20 seconds the median is 20; 15 is the mean of those who happened to arrive."""
     seconds = {(0, 0): [10.0, None, 20.0], (0, 1): [10.0, None, None], (1, 0): [1.0, 2.0, 6.0]}
     found = filled(seconds, "seconds_to_target")
-    told = [tables.in_line(found, "seconds_to_target", place) for place in PLACES]
+    told = [in_line(*tables.told(found, "seconds_to_target", place)) for place in PLACES]
     assert told == ["20.00 (from 10.00), 2 of 3 arrived", "> 30.00, 1 of 3 arrived", "2.00 (1.00 – 6.00)", "failed"]
     np.testing.assert_array_equal(found.middles("seconds_to_target"), [[20, np.inf], [2, np.inf]])
     assert found.effects("seconds_to_target") is None
@@ -203,7 +182,8 @@ def test_a_seed_that_never_arrives_counts_and_there_is_no_mean_over_the_others()
 
 
 def test_what_the_chosen_kinds_leave_out_of_their_papers_stands_below(tmp_path: Path) -> None:
-    axes = crosses.read_axes(["method.select.kind=uniform,oort", "method.compress.kind=none,stc"])
+    axes = crosses.read_axes(["method.select.kind=uniform,oort", "method.compress.kind=none, stc"])
+    assert axes == {"method.select.kind": ("uniform", "oort"), "method.compress.kind": ("none", "stc")}
     found = tables.missing_of_papers(crossing(tmp_path, axes, [1], "flexcom"))
     assert found[0] == "flexcom: the rule is a reconstruction from the paper's abstract."
     assert [line.split(",")[0] for line in found[1:]] == [

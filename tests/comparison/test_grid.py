@@ -6,15 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-import heteroselect
+from commands import call, sets
 from heteroselect import HeteroSelectError, methods
-from heteroselect.cli import app
 from heteroselect.comparison.grid import clocked
 from heteroselect.parts.kinds import KINDS
 from heteroselect.runs.folder import read_rounds
-from heteroselect.settings.config import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # whole runs
 
@@ -22,13 +19,8 @@ SMALL = {"clients": 10, "selected": 3, "rounds": 4, "method.solver.steps": 3, "t
 METHODS = "heteroselect,heteroselect-as-run,fedavg,fedcg"
 
 
-def call(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
 def words(out: Path, *more: str) -> list[object]:
-    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-    return ["compare", "mnist", "--methods", METHODS, "--seeds", "1,2", "--out", out, *sets, *more]
+    return ["compare", "mnist", "--methods", METHODS, "--seeds", "1,2", "--out", out, *sets(SMALL), *more]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +33,7 @@ def compared(tmp_path_factory) -> Path:
     return out
 
 
-def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> None:
+def test_the_files_say_the_same(compared: Path) -> None:
     content = json.loads((compared / "compare.json").read_text())
     assert [(run["method"], run["seed"]) for run in content["runs"]] == [
         (method, seed) for method in METHODS.split(",") for seed in (1, 2)
@@ -50,18 +42,16 @@ def test_every_run_has_its_folder_and_the_files_say_the_same(compared: Path) -> 
         table = list(csv.DictReader(file))
     assert [row["model_sha256"] for row in table] == [run["model_sha256"] for run in content["runs"]]
     assert [run["reconstruction"] for run in content["runs"][::2]] == [False, False, False, True]
-    assert "fedcg*" in (compared / "compare.md").read_text()
-    assert (compared / "report.html").is_file()
-    assert (compared / "figures" / "accuracy.pdf").is_file()
-
-
-def test_below_the_table_stands_what_is_left_out_and_what_is_shared(compared: Path) -> None:
-    page = (compared / "compare.md").read_text()
-    notes = json.loads((compared / "compare.json").read_text())["footnotes"]
+    page, notes = (compared / "compare.md").read_text(), content["footnotes"]
+    assert "fedcg*" in page
     assert all(f"{note}." in page for note in notes)
     assert sum("heteroselect-as-run runs without data.variant = authors" in note for note in notes) == 1
     assert sum(note.startswith("fedavg leaves out") for note in notes) == 1
     assert not any(note.startswith(("stc", "heteroselect runs")) for note in notes)
+    assert (compared / "figures" / "accuracy.pdf").is_file()
+    assert content["clocks"] == ["everything"]
+    for name in ("compare.md", "compare.tex", "report.html"):
+        assert "The clock (everything) counts downloads, real payloads" in (compared / name).read_text()
 
 
 @pytest.mark.parametrize(
@@ -73,34 +63,13 @@ def test_which_methods_send_float32(name: str, whole: bool) -> None:
     assert not replace(methods.get("fedavg"), name="mine", quantize=KINDS["quantize"]["float16"]()).sends_float32
 
 
-def test_the_horizon_is_an_option_and_part_of_the_command(tmp_path: Path) -> None:
-    sets = [word for key, value in SMALL.items() if key != "rounds" for word in ("--set", f"{key}={value}")]
-    found = call(
-        "compare",
-        "mnist",
-        "--methods",
-        "fedavg",
-        "--seeds",
-        1,
-        "--rounds",
-        2,
-        "--out",
-        tmp_path / "out",
-        *sets,
-        "--quiet",
-    )
-    assert found.exit_code == 0, found.output
-    content = json.loads((tmp_path / "out" / "compare.json").read_text())
-    assert "--rounds 2" in content["command"]
-    assert content["runs"][0]["rounds_run"] == 2
-
-
 def test_a_seed_shares_partition_links_and_devices(compared: Path) -> None:
     """Also with the method that would deal the data as its authors did."""
     links = {}
     for method in METHODS.split(","):
         config = (compared / method / "seed-1" / "config.toml").read_text()
         assert 'variant = "disjoint"' in config
+        assert 'charge = "everything"' in config
         for line in read_rounds(compared / method / "seed-1"):
             for client, mbps in zip(line["selected"], line["bandwidth_mbps"], strict=True):
                 assert links.setdefault((line["round"], client), mbps) == mbps
@@ -128,12 +97,6 @@ def test_a_comparison_is_added_to_and_none_of_it_is_taken_away(compared: Path) -
         assert "with the seeds 1, 2, some of which would be lost; ask" in str(found.exception)
     assert before == {path: path.read_bytes() for path in compared.glob("compare.*")}
     assert not (compared / "fedavgm").exists()
-
-
-def test_other_settings_in_the_same_folder_are_refused(compared: Path) -> None:
-    found = call(*words(compared, "--set", "rounds=5"))
-    assert isinstance(found.exception, HeteroSelectError)
-    assert "holds a run with other settings (rounds: " in str(found.exception)
 
 
 @pytest.mark.parametrize(
@@ -171,19 +134,16 @@ def test_nobody_elses_files_are_replaced_and_that_is_said_before_anything_is_pla
         assert [path.name for path in folder.iterdir()] == [name]
 
 
-def test_everything_is_charged_unless_somebody_asks_for_another_clock(compared: Path) -> None:
-    assert all('charge = "everything"' in path.read_text() for path in compared.rglob("config.toml"))
-    first = (compared / "compare.md").read_text().splitlines()[0]
-    assert "The clock (everything) counts downloads, real payloads, scoring and calibration" in first
-    assert json.loads((compared / "compare.json").read_text())["clocks"] == ["everything"]
-    assert "The clock (everything) counts" in (compared / "compare.tex").read_text().splitlines()[0]
-    assert "The clock (everything) counts" in (compared / "report.html").read_text()
-
-
-@pytest.mark.parametrize("asked", [["--charge", "paper"], ["--set", "world.charge=paper"]])
-def test_a_clock_is_asked_for_by_an_option_or_a_setting(compared: Path, asked: list[str]) -> None:
-    found = call(*words(compared, *asked))
-    assert "(world.charge: everything → paper); name a new folder, or give --charge everything" in str(found.exception)
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["--charge", "paper"], "(world.charge: everything → paper); name a new folder, or give --charge everything"),
+        (["--set", "world.charge=paper"], "name a new folder, or give --charge everything"),
+        (["--set", "rounds=5"], "holds a run with other settings (rounds: 4 → 5)"),
+    ],
+)
+def test_other_settings_or_another_clock_in_the_same_folder_are_refused(compared: Path, asked, sentence: str) -> None:
+    assert sentence in str(call(*words(compared, *asked)).exception)
 
 
 def test_one_clock_is_asked_for_once(tmp_path: Path) -> None:
@@ -193,11 +153,3 @@ def test_one_clock_is_asked_for_once(tmp_path: Path) -> None:
     assert "--charge: world.charge is set too" in str(found.exception)
     found = call(*words(tmp_path / "x", "--charge", "nothing"))
     assert "world.charge: allowed is paper, uplink or everything, not 'nothing'" in str(found.exception)
-
-
-def test_presets_of_the_paper_say_in_their_first_line_that_they_have_its_clock() -> None:
-    folder = Path(heteroselect.__file__).parent / "presets"
-    for path in folder.glob("*.toml"):
-        charge = load(path.stem).config.world.charge
-        first = path.read_text(encoding="utf-8").splitlines()[0]
-        assert ("the paper's clock" in first) == (charge == "paper"), path.name

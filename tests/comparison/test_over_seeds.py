@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
-from heteroselect.comparison.over_seeds import ENOUGH, Arrivals, accuracy_at, horizon, interval, number, spread
+from heteroselect.comparison.figures import FIGURES, Run
+from heteroselect.comparison.over_seeds import ENOUGH, Arrivals, horizon, interval, number, spread
 
 ENDS = (100.0,) * 5
 
@@ -76,11 +76,9 @@ def test_arriving_less_often_never_makes_a_row_look_better(values, limit) -> Non
 def test_the_interval_is_students_below_twenty_pairs() -> None:
     # t(0.975, 2) = 4.303; differences 1, 2, 3 have a standard error of 1/√3
     found = interval([1, 2, 3])
-    assert found is not None
     assert (found.mean, found.half, found.kind) == (2.0, pytest.approx(4.302653 / np.sqrt(3)), "Student's t")
     assert not found.apart
     one = interval([0.5])
-    assert one is not None
     assert (one.mean, one.low, one.high, one.apart) == (0.5, None, None, False)
     assert interval([]) is None
 
@@ -88,53 +86,24 @@ def test_the_interval_is_students_below_twenty_pairs() -> None:
 def test_from_twenty_pairs_on_it_is_bootstrapped_always_alike() -> None:
     some = np.random.default_rng(3).exponential(size=ENOUGH).tolist()
     found, again = interval(some), interval(some)
-    assert found is not None
     assert found == again
     assert found.kind == "BCa bootstrap"
-    assert found.low is not None
-    assert found.high is not None
     assert found.high - found.mean > found.mean - found.low, "a long tail upwards makes it longer upwards"
-    same = interval([0.25] * ENOUGH)
-    assert same is not None
-    assert (same.low, same.high, same.apart) == (0.25, 0.25, True)
-
-
-def test_why_few_seeds_are_not_bootstrapped() -> None:
-    """Of samples from a normal distribution around 0: how often is 0 in the 95 % interval?"""
-    rng, covered = np.random.default_rng(1), {}
-    for count in (5, ENOUGH):
-        x = rng.normal(size=(400, count))
-        half = stats.t.ppf(0.975, count - 1) * x.std(1, ddof=1) / np.sqrt(count)
-        drawn = stats.bootstrap(
-            (x,), np.mean, axis=-1, vectorized=True, n_resamples=499, method="BCa", random_state=rng, batch=50
-        ).confidence_interval
-        covered[count] = (np.abs(x.mean(1)) <= half).mean(), ((drawn.low <= 0) & (drawn.high >= 0)).mean()
-    assert covered[5][0] > 0.92
-    assert covered[5][1] < 0.89
-    assert covered[ENOUGH][1] > 0.9
-
-
-@pytest.mark.parametrize(("budget", "expected"), [(99, None), (100, 0.3), (199, 0.3), (200, 0.8), (1000, 0.8)])
-def test_accuracy_at_equal_bytes_by_hand(budget: float, expected: float | None) -> None:
-    assert accuracy_at([0.3, None, 0.8], [100, 150, 200], budget) == (expected and pytest.approx(expected))
-
-
-@pytest.mark.parametrize(
-    ("values", "unit", "text"),
-    [
-        ([0.9, 0.92], "%", "91.00 ± 1.41"),
-        ([5.0, None], "", "— (1 of 2)"),
-        ([None, None], "", "— (0 of 2)"),
-        ([1234.5], "", "1,234"),
-    ],
-)
-def test_a_mean_is_that_of_all_seeds_or_of_none(values: list, unit: str, text: str) -> None:
-    assert spread(values, unit) == text
 
 
 def test_many_equal_differences_have_an_interval() -> None:
     """Their mean is off by a rounding, so that their deviation is not quite zero."""
     found = interval([0.1] * 21)
-    assert found is not None
-    assert found.low == pytest.approx(0.1)
-    assert found.high == pytest.approx(0.1)
+    assert [found.low, found.high] == pytest.approx([0.1, 0.1])
+
+
+@pytest.mark.parametrize(("budget", "expected"), [(99, None), (100, 0.3), (199, 0.3), (200, 0.8), (1000, 0.8)])
+def test_accuracy_at_equal_bytes_by_hand(budget: float, expected: float | None) -> None:
+    evaluated = zip((0.3, None, 0.8), (100e6, 50e6, 50e6), strict=True)
+    lines = [{"accuracy": accuracy, "bytes_up": sent} for accuracy, sent in evaluated]
+    found = FIGURES["accuracy_at_equal_bytes"].of(Run({}, lines, {"wire_megabytes": budget}))
+    assert found == (expected and pytest.approx(expected))
+
+
+def test_a_mean_is_that_of_all_seeds_or_of_none() -> None:
+    assert [spread([None, None]), spread([1234.5])] == ["— (0 of 2)", "1,234"]

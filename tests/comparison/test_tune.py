@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from commands import call, sets
 from heteroselect import HeteroSelectError, Method, methods
-from heteroselect.cli import app
 from heteroselect.comparison import trials
 from heteroselect.comparison import tune as tuning
 from heteroselect.core.part import declared, setting
@@ -21,10 +20,6 @@ from heteroselect.runs.folder import read_summary
 from scripts import script
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("no_pictures")]  # they train, draw or start processes
-
-
-def call(*words: object):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 RANGES = {
@@ -39,7 +34,6 @@ RANGES = {
 @pytest.mark.parametrize("key", RANGES, ids=".".join)
 def test_every_range_lies_within_what_is_allowed(key) -> None:
     one = RANGES[key]
-    assert one.tune is not None
     assert one.tune.low < one.tune.high
     for share in (0.0, 0.5, 1.0):
         value = one.tune.at(share)
@@ -85,14 +79,6 @@ def test_a_method_is_tuned_in_what_makes_it_what_it_is() -> None:
     assert own["delta"] == {"select.floor"}, "nobody reports a variance, so that its weight changes nothing"
     told = replace(methods.get("delta"), select=replace(methods.get("delta").select, variance=True))
     assert "method.select.noise" in {knob.key for knob in trials.knobs(told)}
-
-
-def test_equal_trials_are_spread_over_two_to_six_settings() -> None:
-    tuned = script("studies/compare_methods.py").METHODS.split(",")
-    counts = {name: len(keys(name)) for name in tuned}
-    assert counts.pop("heteroselect") == counts.pop("heteroselect-as-run") == 6
-    assert counts.pop("fedavg") == 2
-    assert list(counts.values()) == [3] * 7
 
 
 @pytest.mark.parametrize("name", methods.REGISTRY)
@@ -171,13 +157,12 @@ def data(path: Path, *, garbage: bool = False) -> Path:
     return path
 
 
-SMALL = ["clients=6", "selected=3", "method.solver.steps=2", "target=0.5", "evaluate_every=1"]
+SMALL = {"clients": 6, "selected": 3, "method.solver.steps": 2, "target": 0.5, "evaluate_every": 1}
 
 
 def words(file: Path, out: Path, *more: object) -> list[object]:
-    sets = [word for pair in (*SMALL, f"data.name={file}") for word in ("--set", pair)]
-    small = ["--methods", "fedavg,fedprox", "--trials", 3, "--seeds", "101,102", "--rounds", 2, *sets, "--threads", 1]
-    return ["tune", "mnist", *small, "--out", out, *more]
+    small = ["--methods", "fedavg,fedprox", "--trials", 3, "--seeds", "101,102", "--rounds", 2, "--threads", 1]
+    return ["tune", "mnist", *small, *sets({**SMALL, "data.name": file}), "--out", out, *more]
 
 
 def found_in(out: Path) -> dict[str, str]:
@@ -207,10 +192,12 @@ def test_every_method_has_the_same_trials_and_a_file(tuned: Path) -> None:
         assert ended.count("interrupted") in (2, 4), "one trial or two were stopped, with both seeds"
         assert read_summary(tuned / "trials" / name / "trial-00" / "seed-101")["evaluated_on"] == "validation"
     page = (tuned / "tune.html").read_text()
-    assert "<header><h1>Equal tuning</h1><p>Tuned by accuracy at the bytes that clients send with the first" in page
-    assert "fedprox leaves out work until a stated accuracy" in page
-    assert "The clock (everything)" in page
-    assert "default" in page
+    for text in (
+        "Tuned by accuracy at the bytes that clients send",
+        "fedprox leaves out work",
+        "The clock (everything)",
+    ):
+        assert text in page
     assert "<script" not in page
 
 
@@ -235,8 +222,8 @@ def test_tuning_that_was_broken_off_goes_on(tuned: Path) -> None:
 
 @pytest.mark.slow
 def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_path: Path) -> None:
-    sets = [word for pair in (*SMALL, f"data.name={tuned.parent / 'points.npz'}") for word in ("--set", pair)]
-    compare = ["compare", "mnist", "--methods", "fedavg,fedprox", "--rounds", 1, *sets, "--tuned", tuned]
+    changes = sets({**SMALL, "data.name": tuned.parent / "points.npz"})
+    compare = ["compare", "mnist", "--methods", "fedavg,fedprox", "--rounds", 1, *changes, "--tuned", tuned]
     (tuned / "fedprox.toml").write_text("[method.solver]\nproximal = 0.25\n")
     found = call(*compare, "--seeds", "7", "--out", tmp_path / "out", "--quiet")
     assert found.exit_code == 0, found.output
@@ -260,12 +247,9 @@ def test_a_comparison_takes_what_was_found_and_no_seed_of_it(tuned: Path, tmp_pa
         (["--methods", "fedavg,fedavg"], "each once"),
         (["--methods", "magic"], "there is no method 'magic'"),
         (["--set", "data.evaluate=test"], "leave it at validation while tuning"),
-        (
-            ["--set", "method.lr.start=0.1", "--set", "method.server_optimizer.rate=1", "--methods", "fedavg"],
-            "no setting with",
-        ),
+        (["--set", "method.lr.start=0.1", "--set", "method.server_optimizer.rate=1"], "fedavg has no setting with"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_before_the_first_run(tmp_path: Path, more: list, sentence: str) -> None:
     found = call(*words(data(tmp_path / "points.npz"), tmp_path / "out", *more))
     assert isinstance(found.exception, HeteroSelectError)
@@ -293,10 +277,6 @@ def test_a_setting_that_breaks_a_run_is_a_bad_one(tmp_path: Path) -> None:
 def test_a_point_that_a_method_refuses_is_passed_over(tmp_path: Path) -> None:
     """Power-of-choice has to ask at least as many as are selected; its range begins below that."""
     changes = {"selected": 30, "rounds": 2}
-    (contest,) = tuning.plan(
-        "mnist", ["power-of-choice"], 4, [101], {**changes, "method.score.candidates": 40}, tmp_path
-    )
-    assert len(contest.knobs) == 2
     with pytest.raises(HeteroSelectError, match=r"candidates: allowed is at least selected"):
         tuning.plan("mnist", ["power-of-choice"], 4, [101], changes, tmp_path)
     (contest,) = tuning.plan("mnist", ["power-of-choice"], 4, [101], {"selected": 20}, tmp_path)

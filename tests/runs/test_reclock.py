@@ -116,7 +116,7 @@ def test_a_study_takes_over_what_was_run_under_another_clock(runs, tmp_path):
     out = tmp_path / "runs" / "mine"
     (cell,) = plan(read(study), out, also=[runs / "paper"]).cells
     assert (cell.like, cell.path, cell.done) == (runs / "paper", out / "fedavg" / "seed-42", False)
-    assert "world.charge" not in cell.changes
+    assert "world.charge" not in cell.row.changes
     found = CliRunner().invoke(app, ["study", str(study), "--out", str(out), "--also", str(runs / "paper")])
     assert found.exit_code == 0, found.output
     assert read_rounds(cell.path) == without_world(runs / "uplink")

@@ -95,7 +95,7 @@ def print_table(table: "Compared", file: Path) -> None:
 
     heads, *rows = table.cells()
     line(table.clock())
-    tables, widths = table.fitting(out.width), table.widths()
+    tables, widths = table.fitting(out.width), [one.width for one in table.columns()]
     for places in tables:
         shown = Table()
         for at in places:
@@ -115,6 +115,7 @@ def print_cross(found: "Crossing") -> None:
 
     from heteroselect.comparison import cross_table as tables
     from heteroselect.comparison.cross import OUTCOMES
+    from heteroselect.comparison.over_seeds import in_line
 
     rows, columns = found.levels
     for name in ("final_accuracy", "megabytes_up"):
@@ -122,7 +123,7 @@ def print_cross(found: "Crossing") -> None:
         title = f"{outcome.title}, {outcome.unit} ({found.keys[0]} × {found.keys[1]})"
         table = Table("", *(Column(column, justify="right") for column in columns), title=title, title_justify="left")
         for a, level in enumerate(rows):
-            table.add_row(level, *(tables.in_line(found, name, (a, b)) for b in range(len(columns))))
+            table.add_row(level, *(in_line(*tables.told(found, name, (a, b))) for b in range(len(columns))))
         out.print(table)
         if effects is not None:
             line(tables.interaction(outcome, effects))

@@ -38,12 +38,11 @@ def tune(
 
     from heteroselect.comparison import calls
     from heteroselect.comparison import tune as tuning
-    from heteroselect.comparison.grid import clocked
 
     path, methods = out_dir or Path("tuned") / Path(preset).stem, options.listed(names)
     counted, apart = options.numbers("--seeds", seeds), options.numbers("--compare-seeds", compare_seeds)
     if dry_run:
-        changes = clocked(options.changes_of(set_, data_dir, rounds=rounds))
+        changes = options.changes_of(set_, data_dir, rounds=rounds)
         contests = tuning.plan(preset, methods, trials, counted, changes, path, apart, by)
         total = sum(contest.rounds for contest in contests)
         for contest in contests:

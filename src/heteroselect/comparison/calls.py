@@ -10,13 +10,12 @@ from typing import Any
 from torch import nn
 
 from heteroselect.comparison import cross as crosses
-from heteroselect.comparison import finish as ends
 from heteroselect.comparison import results as kept
 from heteroselect.comparison import study as studies
 from heteroselect.comparison import tune as tuning
 from heteroselect.comparison.claims import sentence
 from heteroselect.comparison.grid import Cell, Runner, Source, called, clocked, grid
-from heteroselect.comparison.result import Comparison
+from heteroselect.comparison.result import Comparison, compared, refuse_to_lose, written
 from heteroselect.comparison.tune import Found, Tuned
 from heteroselect.core.evaluate import Function, Metric
 from heteroselect.core.flat import Loss
@@ -81,29 +80,23 @@ def compare(
     own, given = _checked(Own(model, data, test, loss, metric, world)).settled(settings)
     names, changes = called(methods), clocked({**given, **({} if rounds is None else {"rounds": rounds})}, charge)
     options = {"methods": names, "seeds": seeds, "rounds": rounds, "charge": charge, "tuned": tuned}
-    command = _command("compare", config, options, given, cross, own)
+    command, crossing = _command("compare", config, options, given, own, cross), None
     with _place(out, "compare") as path:
-        if cross is not None:
+        if cross is None:
+            settled = None if tuned is None else tuning.read(Path(tuned), names, seeds)
+            cells = grid(config, methods, seeds, changes, path, settled, own)
+            stem, labels = "compare", [cell.method for cell in cells]
+            _tell(notice, dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought))
+        else:
             study = crosses.study_of(config, names, cross, seeds, changes, tuned)
             crossing = crosses.arranged(study, studies.plan(study, path, own=own))
+            stem, labels, cells = "cross", study.labels, crossing.all_cells
             _tell(notice, (f"left out: {crossing.pair(place)}: {why}" for place, why in crossing.refused.items()))
-            ends.refuse_to_lose(path, "cross", "compare", study.labels, seeds)
-            failed = _played(crossing.all_cells, progress, warn, threads)
-            done = ends.ended(crossing.all_cells, (), "compare")
-            more = {"folder": path if out else None, "crossing": crossing}
-            found = ends.compared(crossing.all_cells, done, failed, ranked=False, **more)
-            if out is not None:
-                _write_cross(crossing, path, command)
-            return found
-        settled = None if tuned is None else tuning.read(Path(tuned), names, seeds)
-        cells = grid(config, methods, seeds, changes, path, settled, own)
-        ends.refuse_to_lose(path, "compare", "compare", [cell.method for cell in cells], seeds)
-        _tell(notice, dict.fromkeys(f"{cell.method}: {text}" for cell in cells for text in cell.loaded.brought))
+        refuse_to_lose(path, stem, "compare", labels, seeds)
         failed = _played(cells, progress, warn, threads)
-        done = ends.ended(cells, failed, "compare")
-        found = ends.compared(cells, done, failed, ranked=True, folder=path if out else None)
+        found = compared(cells, failed, "compare", crossing=crossing, folder=path if out else None)
         if out is not None:
-            _tell(notice, ends.written(found, path, "compare", command))
+            _tell(notice, written(found, path, stem, command))
         return found
 
 
@@ -153,32 +146,22 @@ def study(
         planned = studies.plan(wanted, path, only, [Path(folder) for folder in also], own)
         _tell(notice, [wanted.title] if wanted.title else [])
         _tell(notice, (f"left out: {label}: {why}" for label, why in planned.refused.items()))
-        ends.refuse_to_lose(path, name, "study", wanted.labels)
+        refuse_to_lose(path, name, "study", wanted.labels)
         gathered = None if results is None else Path(results)
         if gathered is not None:
-            kept.read(gathered)
+            kept.read(gathered)  # which refuses a file of something else, before anything is run
         failed = _played(planned.cells, progress, warn, threads, budget)
-        done = ends.ended(planned.cells, failed, "study")
         command = f"heteroselect study {'TABLES' if isinstance(source, Mapping) else source}{_in_python(own)}"
         rows = kept.collect(wanted, name, planned, command)
         claims = {sentence(claim): claim for claim in rows["claims"]}
-        left = {**failed, **planned.refused}
-        more = {"folder": path if out else None, "claims": tuple(claims)}
-        found = ends.compared(planned.cells, done, left, ranked=False, **more)
+        left, place = {**failed, **planned.refused}, path if out else None
+        found = compared(planned.cells, left, "study", claims=tuple(claims), folder=place)
         if out is not None:
-            _tell(notice, ends.written(found, path, name, command, claims))
+            _tell(notice, written(found, path, name, command, claims))
         if gathered is not None:
             kept.keep_rounds(gathered, wanted, name, planned)
             kept.merge(gathered, rows)
         return found
-
-
-def _write_cross(crossing: crosses.Crossing, path: Path, command: str) -> None:
-    from heteroselect.comparison import cross_table
-    from heteroselect.comparison.report import heatmap  # Matplotlib takes a second to import
-
-    cross_table.write(crossing, path, command)
-    heatmap.write(crossing, path, command)
 
 
 def tune(
@@ -218,9 +201,9 @@ def tune(
     (True, ['fedavg'])
     """
     own, given = _checked(Own(model, data, test, loss, metric, world)).settled(settings)
-    names, changes = called(methods), clocked({**flatten(given), **({} if rounds is None else {"rounds": rounds})})
-    options = {"methods": names, "trials": trials, "seeds": seeds, "by": by, "rounds": rounds}
-    command, budgets, found = _command("tune", config, options, given, None, own), list[float](), list[Found]()
+    changes = {**flatten(given), **({} if rounds is None else {"rounds": rounds})}
+    options = {"methods": called(methods), "trials": trials, "seeds": seeds, "by": by, "rounds": rounds}
+    command, budgets, found = _command("tune", config, options, given, own), list[float](), list[Found]()
     with _place(out, "tune") as path:
         contests = tuning.plan(config, methods, trials, seeds, changes, path, compare_seeds, by, own)
         with _runner(sum(contest.rounds for contest in contests), progress, warn, threads) as runner:
@@ -249,16 +232,16 @@ def _command(
     config: Source,
     options: Mapping[str, Any],
     settings: Mapping[str, Any],
-    cross: Mapping[str, Sequence[Any]] | None,
     own: Own,
+    cross: Mapping[str, Sequence[Any]] | None = None,
 ) -> str:
     """The command line that does the same; where the data lie is no part of it."""
     words = ["heteroselect", name, "SETTINGS" if isinstance(config, Mapping) else str(config)]
-    pairs = [f"{key}={_typed(value)}" for key, value in flatten(settings).items() if key != "data.dir"]
-    crossed = [f"{key}={_typed(values)}" for key, values in (cross or {}).items()]
     words += [word for key, value in options.items() if value is not None for word in (f"--{key}", _typed(value))]
-    words += [word for pair in pairs for word in ("--set", pair)]
-    return " ".join([*words, *(word for pair in crossed for word in ("--cross", pair))]) + _in_python(own)
+    set_ = {key: value for key, value in flatten(settings).items() if key != "data.dir"}
+    for option, pairs in (("--set", set_), ("--cross", cross or {})):
+        words += [word for key, value in pairs.items() for word in (option, f"{key}={_typed(value)}")]
+    return " ".join(words) + _in_python(own)
 
 
 def _typed(value: Any) -> str:
@@ -285,8 +268,9 @@ def _place(out: str | Path | None, command: str) -> Iterator[Path]:
 
 
 def _tell(notice: Tell, texts: Iterable[str]) -> None:
-    for text in texts:
-        (notice or _nothing)(text)
+    if notice is not None:
+        for text in texts:
+            notice(text)
 
 
 @contextmanager
@@ -295,10 +279,8 @@ def _runner(
 ) -> Iterator[Runner]:
     """Shows how far the runs are: live, or else by a line for each run that ends."""
     place = where(progress)
-    lines = place == "lines"
     with shown(place, rounds) as show:
-        by_line: Callable[[str], None] = (lambda text: show(text, 0)) if lines else _nothing
-        yield Runner(_nothing if lines else show, by_line, warn or _warn, threads, minutes)
+        yield Runner(show, place == "lines", warn or _warn, threads, minutes)
 
 
 def _played(
@@ -310,7 +292,3 @@ def _played(
 
 def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=6)
-
-
-def _nothing(*_: object) -> None:
-    """Do nothing."""

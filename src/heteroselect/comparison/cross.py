@@ -7,41 +7,46 @@ The runs are those of a study with these axes. A pair that cannot work is left o
 reason, and so is a run that failed, afterwards.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from heteroselect.comparison.effects import Effects, Floats, decompose
+from heteroselect.comparison.effects import Effects, decompose
+from heteroselect.comparison.figures import FIGURES, Figure, Floats, Run
 from heteroselect.comparison.grid import Cell, refuse_twice
-from heteroselect.comparison.over_seeds import Arrivals, tail
+from heteroselect.comparison.over_seeds import Arrivals
 from heteroselect.comparison.study import Planned, RowTable, Study
 from heteroselect.errors import SettingError
 from heteroselect.runs.folder import read_rounds, read_summary
-from heteroselect.runs.loop import KINDS_OF_BYTES
-from heteroselect.runs.result import Line
 from heteroselect.settings.config import parse_changes
 
 Axes = Mapping[str, Sequence[Any]]
-Summary = Mapping[str, Any]
+Place = tuple[int, int]
+"""Of a pair: the places of its two values."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A figure of a run. That of a cost is taken apart by factors: a codec that halves the bytes of every selector does
-    not interact with any, however different these are. One to the target, which a run may never reach, names what the
-    run took in all (`end`). A sum of what the one axis decides and what the other decides (`total`) is no product of
-    factors, so that there is nothing to test in its interaction."""
+    """A figure of a run under another title. That of a cost is taken apart by factors: a codec that halves the bytes of
+    every selector does not interact with any, however different these are. A sum of what the one axis decides and what
+    the other decides (`total`) is no product of factors, so that there is nothing to test in its interaction."""
 
     title: str
-    unit: str
-    of: Callable[[Summary, Sequence[Line]], float | None]
+    figure: Figure
     cost: bool = True
-    end: str = ""
     total: bool = False
+
+    @property
+    def unit(self) -> str:
+        return self.figure.unit
+
+    @property
+    def end(self) -> str:
+        """Of a figure to target, which a run may never reach, the figure of what the run took in all."""
+        return self.figure.end
 
     def shown(self, value: float) -> str:
         """A value of a cell."""
@@ -54,26 +59,14 @@ class Outcome:
         return f"× {np.exp(value):.3g}" if self.cost else f"{100 * value:+.2f}"
 
 
-def _all_bytes(summary: Summary, _: Sequence[Line]) -> float:
-    return float(sum(summary[f"bytes_{kind}"] for kind in KINDS_OF_BYTES)) / 1e6
-
-
-OUTCOMES: dict[str, Outcome] = {
-    "final_accuracy": Outcome("Final accuracy", "%", lambda _, lines: tail(lines), cost=False),
-    "seconds": Outcome("Simulated seconds in all", "s", lambda summary, _: summary["total_seconds"]),
-    "megabytes_up": Outcome("Sent by clients, real bytes", "MB", lambda summary, _: summary["bytes_up"] / 1e6),
-    "megabytes": Outcome("All traffic, real bytes", "MB", _all_bytes, total=True),
-    "seconds_to_target": Outcome(
-        "Simulated seconds to target", "s", lambda summary, _: summary["seconds_to_target"], end="total_seconds"
-    ),
-    "megabytes_to_target": Outcome(
-        "Sent by clients to target, real bytes",
-        "MB",
-        lambda summary, _: summary["wire_megabytes_to_target"],
-        end="total_wire_megabytes",
-    ),
+OUTCOMES = {
+    "final_accuracy": Outcome("Final accuracy", FIGURES["last_accuracy"], cost=False),
+    "seconds": Outcome("Simulated seconds in all", FIGURES["total_seconds"]),
+    "megabytes_up": Outcome("Sent by clients, real bytes", FIGURES["total_wire_megabytes"]),
+    "megabytes": Outcome("All traffic, real bytes", FIGURES["total_all_megabytes"], total=True),
+    "seconds_to_target": Outcome("Simulated seconds to target", FIGURES["seconds_to_target"]),
+    "megabytes_to_target": Outcome("Sent by clients to target, real bytes", FIGURES["wire_megabytes_to_target"]),
 }
-"""The final accuracy is that of `over_seeds.tail`."""
 
 
 def read_axes(pairs: Sequence[str]) -> dict[str, tuple[Any, ...]]:
@@ -85,15 +78,6 @@ def read_axes(pairs: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     return found
 
 
-def short(key: str) -> str:
-    """What an axis is called: `method.select.kind` is select.
-
-    >>> short("method.select.kind"), short("method.allocate.average"), short("rounds")
-    ('select', 'allocate.average', 'rounds')
-    """
-    return key.removeprefix("method.").removesuffix(".kind")
-
-
 @dataclass(frozen=True)
 class Crossing:
     """A method and two axes, its runs, and the pairs that were refused, by the places of their values."""
@@ -101,12 +85,13 @@ class Crossing:
     base: str
     axes: Axes
     seeds: tuple[int, ...]
-    cells: Mapping[tuple[int, int], Sequence[Cell]]
-    refused: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    cells: Mapping[Place, Sequence[Cell]]
+    refused: Mapping[Place, str] = field(default_factory=dict)
 
     @property
     def keys(self) -> list[str]:
-        return [short(key) for key in self.axes]
+        """What the axes are called: `method.select.kind` is select."""
+        return [key.removeprefix("method.").removesuffix(".kind") for key in self.axes]
 
     @property
     def levels(self) -> list[list[str]]:
@@ -117,11 +102,10 @@ class Crossing:
         """Seed by seed, so that a crossing that is interrupted has all pairs of the seeds it has."""
         return sorted((cell for same in self.cells.values() for cell in same), key=lambda cell: cell.seed)
 
-    def pair(self, place: tuple[int, int]) -> str:
+    def pair(self, place: Place) -> str:
         """The name of a pair."""
-        return " and ".join(
-            f"{key} {levels[at]}" for key, levels, at in zip(self.keys, self.levels, place, strict=True)
-        )
+        named = zip(self.keys, self.levels, place, strict=True)
+        return " and ".join(f"{key} {levels[at]}" for key, levels, at in named)
 
     @cached_property
     def runs(self) -> dict[tuple[int, int, int], dict[str, Any]]:
@@ -129,9 +113,9 @@ class Crossing:
         found = {}
         for place, same in self.cells.items():
             for cell in (cell for cell in same if cell.done):
-                summary, lines = read_summary(cell.path), read_rounds(cell.path)
-                figures = {name: outcome.of(summary, lines) for name, outcome in OUTCOMES.items()}
-                found[*place, self.seeds.index(cell.seed)] = {"summary": summary, **figures}
+                run = Run(read_summary(cell.path), read_rounds(cell.path))
+                figures = {name: outcome.figure.of(run) for name, outcome in OUTCOMES.items()}
+                found[*place, self.seeds.index(cell.seed)] = {"summary": run.summary, **figures}
         return found
 
     def values(self, outcome: str) -> Floats:
@@ -141,7 +125,7 @@ class Crossing:
             table[place] = np.nan if run[outcome] is None else run[outcome]
         return table
 
-    def arrivals(self, outcome: str, place: tuple[int, int]) -> Arrivals:
+    def arrivals(self, outcome: str, place: Place) -> Arrivals:
         """A figure to target of a pair over its seeds; a run that failed has not arrived."""
         runs = [self.runs.get((*place, at)) for at in range(len(self.seeds))]
         values = tuple(None if run is None else run[outcome] for run in runs)
@@ -157,20 +141,10 @@ class Crossing:
 
     def effects(self, outcome: str) -> Effects | None:
         """None where a run lacks the figure: what is left would favour the pairs that lack it."""
-        values = self.values(outcome)
-        if any(run[outcome] is None for run in self.runs.values()):
+        values, cost = self.values(outcome), OUTCOMES[outcome].cost
+        if any(run[outcome] is None for run in self.runs.values()) or (cost and (values <= 0).any()):
             return None
-        if OUTCOMES[outcome].cost:
-            if not (values[np.isfinite(values)] > 0).all():
-                return None
-            values = np.log(values)
-        return decompose(values)
-
-    def missing(self, place: tuple[int, int]) -> str:
-        """Why a cell is empty."""
-        if place in self.refused:
-            return "refused"
-        return "not reached" if any(cell.done for cell in self.cells[place]) else "failed"
+        return decompose(np.log(values) if cost else values)
 
 
 def study_of(
@@ -187,23 +161,21 @@ def study_of(
             "--cross: give two settings, each with two or more values, as in --cross method.select.kind=uniform,oort "
             "--cross method.compress.kind=none,stc."
         )
-    cross = {key: tuple(values) for key, values in axes.items()}
-    return Study(
-        row=(RowTable(method=names[0]),), preset=str(config), seeds=tuple(seeds), settings=dict(changes), cross=cross
-    )
+    row, cross = RowTable(method=names[0]), {key: tuple(values) for key, values in axes.items()}
+    return Study(row=(row,), preset=str(config), seeds=tuple(seeds), settings=dict(changes), cross=cross)
 
 
 def arranged(study: Study, planned: Planned) -> Crossing:
     """The runs of a study of one row and two axes, as a table; every value works with at least one of the other
     axis."""
-    (row,), levels = study.row, list(study.cross.values())
-    pairs = product(*(enumerate(values) for values in levels))
-    labels = {(a, b): f"{row.label}, {first}, {second}" for (a, first), (b, second) in pairs}
+    (row,) = study.row
+    places = list(np.ndindex(*map(len, study.cross.values())))
+    labels = dict(zip(places, study.labels, strict=True))  # in the same order
     cells = {place: [cell for cell in planned.cells if cell.method == label] for place, label in labels.items()}
     refused = {place: planned.refused[label] for place, label in labels.items() if label in planned.refused}
     for axis, (key, values) in enumerate(study.cross.items()):
         for at, value in enumerate(values):
-            same = [place for place in cells if place[axis] == at]
+            same = [place for place in places if place[axis] == at]
             if not any(cells[place] for place in same):
                 raise SettingError(f"--cross: {key}={value} works with no value of the other axis ({refused[same[0]]})")
-    return Crossing(row.label, study.cross, row.seeds or study.seeds, cells, refused)
+    return Crossing(row.label, study.cross, study.seeds, cells, refused)

@@ -1,61 +1,32 @@
 """The tables of a crossing as Markdown, CSV and JSON, and the sentences that its page shares with them."""
 
-import csv
-import io
-import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from heteroselect.comparison.cross import OUTCOMES, Crossing, Outcome
+from heteroselect.comparison.cross import OUTCOMES, Crossing, Outcome, Place
 from heteroselect.comparison.effects import Effects, Estimate
-from heteroselect.comparison.over_seeds import Arrivals
-from heteroselect.comparison.table_files import as_text
-from heteroselect.files import write_whole
+from heteroselect.comparison.over_seeds import in_line
+from heteroselect.comparison.table_files import as_csv, as_json, as_markdown, write_files
 from heteroselect.methods import gaps
-from heteroselect.runs.folder import as_user_error
 from heteroselect.world.clock import clock_sentence
 
 MADE = "Made by `heteroselect compare"
 
 
-def told(crossing: Crossing, name: str, place: tuple[int, int]) -> tuple[str, str]:
+def told(crossing: Crossing, name: str, place: Place) -> tuple[str, str]:
     """What stands in a cell, and what beside it: the mean and the standard deviation over seeds, or the median to the
     target with the range of the seeds and how many arrived; why it is empty where no run has ended."""
     outcome, values = OUTCOMES[name], crossing.values(name)[place]
-    ended = sum((*place, at) in crossing.runs for at in range(len(crossing.seeds)))
-    if not ended:
-        return crossing.missing(place), ""
+    if not any((*place, at) in crossing.runs for at in range(len(values))):
+        return "refused" if place in crossing.refused else "failed", ""
     if outcome.end:
-        return arrived(outcome, crossing.arrivals(name, place))
+        return crossing.arrivals(name, place).told(outcome.shown)
     known = np.count_nonzero(np.isfinite(values))
     if known < len(values):
         return "—", f"{known} of {len(values)} runs"
     return outcome.shown(values.mean()), f"± {outcome.shown(values.std(ddof=1))}" if known > 1 else ""
-
-
-def in_line(crossing: Crossing, name: str, place: tuple[int, int]) -> str:
-    """A cell of a table of text."""
-    first, beside = told(crossing, name, place)
-    return first + (" " if beside.startswith(("(", "±")) else ", ") * bool(beside) + beside
-
-
-def arrived(outcome: Outcome, one: Arrivals) -> tuple[str, str]:
-    """The median to the target, and the range of the seeds with how many of them arrived.
-
-    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, 20.0), (30.0, 30.0, 30.0)))
-    ('20.00', '(from 10.00), 2 of 3 arrived')
-    >>> arrived(OUTCOMES["seconds_to_target"], Arrivals((10.0, None, None), (30.0, 31.0, 30.0)))
-    ('> 30.00', '1 of 3 arrived')
-    """
-    middle, bound, reached = one.median, one.beyond, one.reached
-    if middle is None:
-        return "not reached" if bound is None else f"> {outcome.shown(bound)}", one.note
-    low, high = outcome.shown(min(reached)), outcome.shown(max(reached))
-    seeds = f"(from {low})" if not one.whole else f"({low} – {high})" if len(reached) > 1 else ""
-    return outcome.shown(middle), ", ".join(filter(None, (seeds, one.note)))
 
 
 def ranged(outcome: Outcome, one: Estimate) -> str:
@@ -133,46 +104,37 @@ def markdown(crossing: Crossing, command: str) -> str:
     rows, columns = crossing.levels
     parts = [f"{MADE}{command.removeprefix('heteroselect compare')}`. {note(crossing)}"]
     for name, outcome in OUTCOMES.items():
-        effects = crossing.effects(name)
-        parts.append(f"## {outcome.title}, {outcome.unit}")
-        head = [" / ".join(crossing.keys), *columns]
-        body = [[row, *(in_line(crossing, name, (a, b)) for b in range(len(columns)))] for a, row in enumerate(rows)]
-        parts.append(_table(head, body))
+        effects, corner = crossing.effects(name), " / ".join(crossing.keys)
+        body = [
+            [row, *(in_line(*told(crossing, name, (a, b))) for b in range(len(columns)))] for a, row in enumerate(rows)
+        ]
+        parts += [f"## {outcome.title}, {outcome.unit}", as_markdown([corner, *columns], body)]
         if effects is not None:
-            parts.append(_table(["setting", "value", "effect"], effect_rows(crossing, name, effects)))
+            parts.append(as_markdown(["setting", "value", "effect"], effect_rows(crossing, name, effects)))
             parts.append(interaction(outcome, effects))
             if effects.interaction is not None:
-                parts.append(_table([f"interaction: {head[0]}", *columns], pair_rows(crossing, name, effects)))
-    if brought(crossing):
-        parts += ["## What came with the values", "\n".join(f"- {line}" for line in brought(crossing))]
-    if missing_of_papers(crossing):
-        parts += ["## What is missing of the papers", "\n".join(f"- {line}" for line in missing_of_papers(crossing))]
-    missing = left_out(crossing)
-    parts += ["## Pairs without a result", "\n".join(f"- {line}" for line in missing)] if missing else []
+                parts.append(as_markdown([f"interaction: {corner}", *columns], pair_rows(crossing, name, effects)))
+    lists = {
+        "What came with the values": brought(crossing),
+        "What is missing of the papers": missing_of_papers(crossing),
+        "Pairs without a result": left_out(crossing),
+    }
+    for heading, lines in lists.items():
+        parts += [f"## {heading}", "\n".join(f"- {line}" for line in lines)] if lines else []
     return "\n\n".join(parts) + "\n"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _csv(crossing: Crossing) -> str:
     """A line for each run, and one for each pair that was refused."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*map(as_text, crossing.axes), "seed", "status", *OUTCOMES, "model_sha256", "refused"])
+    rows: list[dict[str, Any]] = []
     for place, same in crossing.cells.items():
-        named = [as_text(levels[at]) for levels, at in zip(crossing.levels, place, strict=True)]
+        named = {key: levels[at] for key, levels, at in zip(crossing.axes, crossing.levels, place, strict=True)}
         for cell in same:
-            run = crossing.runs.get((*place, crossing.seeds.index(cell.seed)))
-            figures = ["failed", *[""] * (len(OUTCOMES) + 1)]
-            if run is not None:
-                figures = [run["summary"]["status"], *(run[name] for name in OUTCOMES), run["summary"]["model_sha256"]]
-            writer.writerow([*named, cell.seed, *figures, ""])
+            run = crossing.runs.get((*place, crossing.seeds.index(cell.seed)), {"summary": {"status": "failed"}})
+            rows.append({**run["summary"], **run, **named, "seed": cell.seed})
         if place in crossing.refused:
-            writer.writerow([*named, "", "refused", *[""] * (len(OUTCOMES) + 1), as_text(crossing.refused[place])])
-    return text.getvalue()
+            rows.append({**named, "status": "refused", "refused": crossing.refused[place]})
+    return as_csv([*crossing.axes, "seed", "status", *OUTCOMES, "model_sha256", "refused"], rows)
 
 
 def _json(crossing: Crossing, command: str) -> dict[str, Any]:
@@ -207,9 +169,5 @@ def _plain(value: Any) -> Any:
 
 def write(crossing: Crossing, out: Path, command: str) -> None:
     """The tables as Markdown, CSV and JSON."""
-    with as_user_error(out):
-        out.mkdir(parents=True, exist_ok=True)  # (all runs may be those of other studies)
-        write_whole(out / "cross.md", markdown(crossing, command).encode())
-        write_whole(out / "cross.csv", _csv(crossing).encode())
-        content = json.dumps(_json(crossing, command), indent=1, allow_nan=False)
-        write_whole(out / "cross.json", (content + "\n").encode())
+    texts = {"md": markdown(crossing, command), "csv": _csv(crossing), "json": as_json(_json(crossing, command))}
+    write_files(out, {f"cross.{kind}": text for kind, text in texts.items()})

@@ -1,14 +1,11 @@
 """A table of two crossed axes taken apart: what each level adds, and what only the pair does (two-way analysis of
 variance).
 
-The value of a pair is
-
     y[a, b] = grand mean + effect of a + effect of b + interaction of the two,
 
-where the effects of each axis sum to zero. In a whole table the effect of a level is the mean over the levels of the
-other axis less the grand mean; where pairs are missing, it is the least-squares fit of the additive part. All pairs
-share their seeds, so that seeds are resampled whole: what a lucky partition gives to all pairs widens no difference
-between them."""
+where the effects of each axis sum to zero. Where pairs are missing, it is the least-squares fit of the additive part.
+All pairs share their seeds, so that seeds are resampled whole: what a lucky partition gives to all pairs widens no
+difference between them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Floats = NDArray[np.float64]
+from heteroselect.comparison.figures import Floats
+
 RESAMPLES = 10_000
 
 
@@ -33,9 +31,8 @@ class Estimate:
 @dataclass(frozen=True)
 class Effects:
     """A table taken apart. `residuals` are the interactions of the pairs, NaN where there is no such pair, and `pairs`
-    the same with their intervals, None there; `interaction` is their root mean square, less what the differences
-    between seeds add to it (`noise`), and None where the pairs are too few to have any; `p` is the chance of so large
-    an interaction where there is none."""
+    the same with their intervals; `interaction` is their root mean square, less what the differences between seeds add
+    to it (`noise`), and `p` the chance of so large an interaction where there is none."""
 
     grand: Estimate
     rows: tuple[Estimate, ...]
@@ -48,7 +45,7 @@ class Effects:
     seeds: int
 
 
-def decompose(values: Floats, generator: np.random.Generator | None = None) -> Effects | None:
+def decompose(values: Floats) -> Effects | None:
     """The effects in `values` (levels of the one axis, of the other, seeds; NaN where there is no run). Only seeds that
     every pair has are used; None where there is no such seed, or where the pairs cannot tell all levels apart.
 
@@ -59,7 +56,7 @@ def decompose(values: Floats, generator: np.random.Generator | None = None) -> E
     ([[1.0, -1.0], [-1.0, 1.0]], 1.0)
     """
     pairs: NDArray[np.bool_] = np.asarray(np.isfinite(values).any(axis=2))
-    shared = np.isfinite(values[pairs]).all(axis=0) if pairs.any() else np.zeros(0, bool)
+    shared = np.isfinite(values[pairs]).all(axis=0)
     runs = values[pairs][:, shared]  # pairs × seeds
     fit = _fit(pairs)
     if fit is None or not runs.size:
@@ -67,26 +64,29 @@ def decompose(values: Floats, generator: np.random.Generator | None = None) -> E
     parts, residual, free = fit
     numbers = parts @ runs  # the fit is linear: of the mean over seeds it is the mean of the fits
     apart = residual @ runs
-    draws = _resampled(runs.shape[1], generator or np.random.Generator(np.random.Philox(0)))
+    seeds, height = runs.shape[1], len(pairs)
+    draws = None  # how much each seed counts in each resample; a single one says nothing of its spread
+    if seeds > 1:
+        generator = np.random.Generator(np.random.Philox(0))
+        draws = generator.multinomial(seeds, np.full(seeds, 1 / seeds), size=RESAMPLES) / seeds
 
     def estimates(found: Floats) -> list[Estimate]:
-        return [_estimate(one.mean(), None if draws is None else draws @ one, runs.shape[1]) for one in found]
+        return [_estimate(one.mean(), None if draws is None else draws @ one, seeds) for one in found]
 
-    effects, each = estimates(numbers), iter(estimates(apart))
+    (grand, *effects), each = estimates(numbers), iter(estimates(apart))
     table = np.full(pairs.shape, np.nan)
     table[pairs] = apart.mean(axis=1)
     noise, p = _chance(apart, free)
-    first = 1 + pairs.shape[0]
     return Effects(
-        effects[0],
-        tuple(effects[1:first]),
-        tuple(effects[first:]),
-        table,
-        tuple(tuple(next(each) if there else None for there in row) for row in pairs),
-        _size(apart, noise or 0.0, draws) if free else None,
-        noise,
-        p,
-        runs.shape[1],
+        grand=grand,
+        rows=tuple(effects[:height]),
+        columns=tuple(effects[height:]),
+        residuals=table,
+        pairs=tuple(tuple(next(each) if there else None for there in row) for row in pairs),
+        interaction=_size(apart, noise or 0.0, draws) if free else None,
+        noise=noise,
+        p=p,
+        seeds=seeds,
     )
 
 
@@ -105,13 +105,6 @@ def _fit(pairs: NDArray[np.bool_]) -> tuple[Floats, Floats, int] | None:
     back[1 : 1 + height, 1:height] = coded[0]
     back[1 + height :, height:] = coded[1]
     return back @ inverse, np.eye(len(a)) - design @ inverse, len(a) - design.shape[1]
-
-
-def _resampled(seeds: int, generator: np.random.Generator) -> Floats | None:
-    """How much each seed counts in each resample; None for a single one, which says nothing of its spread."""
-    if seeds < 2:
-        return None
-    return generator.multinomial(seeds, np.full(seeds, 1 / seeds), size=RESAMPLES) / seeds
 
 
 def _estimate(value: Any, drawn: Any, seeds: int) -> Estimate:

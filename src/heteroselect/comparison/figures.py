@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heteroselect.comparison.over_seeds import accuracy_at, number, tail
+from heteroselect.comparison.over_seeds import number, tail
 from heteroselect.core.measure import ACCURACY, Measure
 from heteroselect.runs.display.curves import size
 
@@ -88,17 +88,13 @@ class Run:
     @cached_property
     def reached(self) -> int | None:
         """How many rounds it took to the target; None where the target was not reached."""
+        known = (line for line in self.lines if line["accuracy"] is not None)
         target = self.summary["target"]
-        for line in self.lines:
-            if line["accuracy"] is not None and self.measure.reached(line["accuracy"], target):
-                return int(line["round"])
-        return None
+        return next((int(line["round"]) for line in known if self.measure.reached(line["accuracy"], target)), None)
 
     def spent(self, cost: str, rounds: int | None) -> float | None:
         """What so many rounds cost."""
-        if rounds is None:
-            return None
-        if cost == "rounds":
+        if rounds is None or cost == "rounds":
             return rounds
         return float(spent(self.lines[:rounds], cost)[-1]) if rounds and self.lines else 0.0
 
@@ -153,7 +149,7 @@ def _of_cost(cost: Cost) -> tuple[Figure, Figure]:
     name, total, note = cost.name, cost.total or f"total_{cost.name}", f" ({cost.note})" if cost.note else ""
 
     def figure(key: str, label: str, of: Callable[[Run], float | None], end: str = "") -> Figure:
-        short = f"{cost.short} {label}" + (f", {cost.note}" if cost.note else "")
+        short = ", ".join(filter(None, (f"{cost.short} {label}", cost.note)))
         return Figure(key, f"{cost.label} {label}{note}", cost.unit, of, end=end, note=cost.note, short=short)
 
     return (
@@ -163,13 +159,14 @@ def _of_cost(cost: Cost) -> tuple[Figure, Figure]:
 
 
 def _at_equal(cost: str) -> Callable[[Run], float | None]:
-    """The accuracy at the smallest total of all runs; None for a run that is not compared."""
+    """The final accuracy of the rounds before more was spent than the smallest total of all runs; None where no
+    evaluation is as early, and for a run that is not compared."""
 
     def of(run: Run) -> float | None:
         if cost not in run.budgets:
             return None
-        accuracies = [line["accuracy"] for line in run.lines]
-        return accuracy_at(accuracies, spent(run.lines, cost).tolist(), run.budgets[cost])
+        early = spent(run.lines, cost) <= run.budgets[cost] * (1 + 1e-9)
+        return tail(run.lines[: int(early.sum())])
 
     return of
 
@@ -214,25 +211,26 @@ def equal_costs(runs: Iterable[Lines]) -> dict[str, float]:
     """
     found = list(runs)
     return {
-        cost: min((float(spent(lines, cost)[-1]) if lines else 0.0) for lines in found)
+        cost: min(float(spent(lines, cost)[-1]) if lines else 0.0 for lines in found)
         for cost in ("wire_megabytes", "seconds")
     }
 
 
 def figures_of(lines: Lines, target: float, measure: Measure = ACCURACY) -> dict[str, Any]:
-    """Return every figure that follows from the rounds of a run alone, and its seconds by each clock."""
+    """Return every figure that follows from the rounds of a run alone, and its seconds by each clock that they have
+    noted."""
     run = Run({"target": target, "metric": measure.as_dict()}, lines)
     accuracies, in_all = ("last_accuracy", "peak_accuracy", "final_accuracy"), (FIGURES[one].end for one in TO_TARGET)
+
+    def by_clock(rounds: int | None) -> dict[str, float | None]:
+        clocks = lines[0]["seconds_by_charge"] if lines else ()
+        first = lines[:rounds]
+        return {
+            one: None if rounds is None else sum(line["seconds_by_charge"][one] for line in first) for one in clocks
+        }
+
     return {
         **{name: FIGURES[name].of(run) for name in (*accuracies, *TO_TARGET, *in_all)},
-        "seconds_to_target_by_clock": by_clock(lines, run.reached),
-        "total_seconds_by_clock": by_clock(lines, len(lines)),
+        "seconds_to_target_by_clock": by_clock(run.reached),
+        "total_seconds_by_clock": by_clock(len(lines)),
     }
-
-
-def by_clock(lines: Lines, rounds: int | None) -> dict[str, float | None]:
-    """Return the seconds of so many rounds by each clock that they have noted."""
-    clocks = lines[0]["seconds_by_charge"] if lines else {}
-    if rounds is None:
-        return dict.fromkeys(clocks)
-    return {clock: sum(line["seconds_by_charge"][clock] for line in lines[:rounds]) for clock in clocks}

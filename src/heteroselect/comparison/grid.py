@@ -1,8 +1,7 @@
 """Grids of runs: a cell is a row with a seed, and one runner plays those of `compare`, `--cross`, `study` and `tune`.
 
 All runs of a seed share the partition, the links and the devices, because these come from the seed and the experiment
-and from nothing else; what a method sets of the data is left out. A grid can be interrupted and continued:
-finished runs are not run again, and a run that was interrupted is resumed.
+alone; what a method sets of the data is left out. Finished runs are not run again, and interrupted ones are resumed.
 """
 
 import time
@@ -16,9 +15,9 @@ from heteroselect.errors import FolderError, HeteroSelectError, SettingError
 from heteroselect.round.method import Method
 from heteroselect.runs.api import choose_device, resume, run_loaded
 from heteroselect.runs.display.progress import Show
-from heteroselect.runs.experiment import Experiment, prepare
+from heteroselect.runs.experiment import prepare
 from heteroselect.runs.fingerprint import deciding, listed, unequal
-from heteroselect.runs.folder import CONFIG, FINGERPRINT, finished, whole_rounds
+from heteroselect.runs.folder import CONFIG, finished, whole_rounds
 from heteroselect.runs.identity import fingerprint, planned, unlike
 from heteroselect.runs.own import Own
 from heteroselect.runs.reclock import rewrite
@@ -34,25 +33,50 @@ Known = dict[Any, str | None]
 
 
 @dataclass(frozen=True)
+class Row:
+    """A row of a grid: a method with settings laid over a preset, which makes a cell of each seed."""
+
+    method: str | Method
+    source: Source
+    changes: Mapping[str, Any]
+    """what it changes of the preset"""
+    out: Path
+    label: str = ""
+    """by default the method's name"""
+    folder: Path | None = None
+    """by default that of its label below `out`"""
+    charge: str = "everything"
+    compared: bool = True
+    paper: tuple[PaperRow, ...] = ()
+    """the figures of a paper that it stands beside"""
+    own: Own = NOTHING
+    """model, data and the like, where the user handed them over"""
+
+    def cell(self, seed: int) -> "Cell":
+        given = {"world.charge": self.charge, **self.changes, "seed": seed}
+        free = self.own.metric is not None
+        loaded = load(self.source, method=self.method, changes=given, compared=self.compared, any_target=free)
+        if self.paper:
+            loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": self.paper}))
+        row = replace(self, label=self.label or loaded.method.name)
+        return Cell(row, seed, loaded, (row.folder or row.out / row.label.replace("/", "-")) / f"seed-{seed}")
+
+
+@dataclass(frozen=True)
 class Cell:
     """One run of a grid: its row and its seed, its settings and its method, and the folder it is or will be in."""
 
-    method: str
-    """the label of its row"""
+    row: Row
     seed: int
     loaded: Loaded
     path: Path
-    file: str | Method | None = None
-    """the method where it is the user's own: FILE.py:NAME, or itself"""
-    preset: str = ""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """what its row changes of the preset"""
-    beside: tuple[PaperRow, ...] = ()
-    """the figures of a paper that it stands beside"""
     like: Path | None = None
     """the same run under another clock, where that makes no other difference"""
-    own: Own = NOTHING
-    """model, data and the like, where the user handed them over"""
+
+    @property
+    def method(self) -> str:
+        """The label of its row."""
+        return self.row.label
 
     @property
     def config(self) -> Config:
@@ -67,35 +91,6 @@ class Cell:
         return self.done or (until is not None and len(whole_rounds(self.path)) >= until)
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of a grid: a method with settings laid over a preset, which makes a cell of each seed."""
-
-    method: str | Method
-    source: Source
-    changes: Mapping[str, Any]
-    out: Path
-    label: str = ""
-    """by default the method's name"""
-    folder: Path | None = None
-    """by default that of its label below `out`"""
-    charge: str = "everything"
-    compared: bool = True
-    paper: tuple[PaperRow, ...] = ()
-    own: Own = NOTHING
-
-    def cell(self, seed: int) -> Cell:
-        given = {"world.charge": self.charge, **self.changes, "seed": seed}
-        free = self.own.metric is not None
-        loaded = load(self.source, method=self.method, changes=given, compared=self.compared, any_target=free)
-        if self.paper:
-            loaded = replace(loaded, config=loaded.config.model_copy(update={"paper": self.paper}))
-        label = self.label or loaded.method.name
-        path = (self.folder or self.out / label.replace("/", "-")) / f"seed-{seed}"
-        file = self.method if isinstance(self.method, Method) or own.is_path(self.method) else None
-        return Cell(label, seed, loaded, path, file, str(self.source), self.changes, self.paper, own=self.own)
-
-
 def grid(
     preset: Source,
     names: Sequence[str | Method],
@@ -106,8 +101,7 @@ def grid(
     handed: Own = NOTHING,
 ) -> list[Cell]:
     """All runs of a comparison, seed by seed, so that one that is interrupted has compared all methods on the seeds it
-    has. A name may be that of a file, FILE.py:NAME, or stand for a method itself; `tuned` has settings of single
-    methods, by these names; `handed` is what the user handed over."""
+    has. `tuned` has settings of single methods, by name; `handed` is what the user handed over."""
     refuse_twice(called(names), seeds)
     if (out / CONFIG).is_file():
         raise FolderError(f"--out: {out} holds a run; name a new folder, or one of an earlier comparison.")
@@ -145,39 +139,36 @@ def clocked(changes: Mapping[str, Any], charge: str | None = None) -> dict[str, 
     return {"world.charge": charge or "everything", **changes}
 
 
-def refuse_another(cell: Cell, known: Known | None = None) -> None:
-    """Refuse a folder of the grid that holds another run than this very one."""
+def refuse_another(cell: Cell, known: Known) -> None:
+    """Refuse a folder of the grid that holds another run than this very one. A run that has finished is only read:
+    whatever moves bits today has not moved its bits."""
     if not (cell.path / CONFIG).is_file():
         return
-    prepared = prepare(cell.loaded, cell.own, identify=True) if cell.own else None
-    config = cell.config if prepared is None else prepared.config
-    _refuse_other_settings(cell, config)
-    if prepared is None:
-        found = differences(cell.path, cell.loaded, {} if known is None else known, versions=not cell.done)
-    else:
-        found = _differences_of_own(cell, prepared)
+    if not cell.row.own:
+        _refuse_other_settings(cell, cell.config)
+        found = differences(cell.path, cell.loaded, known, versions=not cell.done)
+    else:  # settings say nothing of what the user handed over
+        prepared = prepare(cell.loaded, cell.row.own, identify=True)
+        _refuse_other_settings(cell, prepared.config)
+        mine = replace(fingerprint(prepared, choose_device(None)), drawn={})  # what is drawn follows from the seed
+        found = unlike(cell.path, mine, versions=not cell.done)
     if found:
         raise FolderError(f"--out: {cell.path} holds another run ({listed(found)}); name a new folder.")
 
 
 def _refuse_other_settings(cell: Cell, config: Config) -> None:
-    there = config_in(cell.path / CONFIG)
-    if there is not None and same_settings(there, config):
-        return
-    text = f"--out: {cell.path} holds a run with other settings"
+    there, text = config_in(cell.path / CONFIG), f"--out: {cell.path} holds a run with other settings"
     if there is None:
         raise FolderError(f"{text}; name a new folder.")
-    text += f" ({_told_apart(there, config)}); name a new folder"
-    if there.world.charge != config.world.charge:
-        text += f", or give --charge {there.world.charge}, which is that run's clock"
-    raise FolderError(f"{text}.")
-
-
-def _differences_of_own(cell: Cell, prepared: Experiment) -> list[str]:
-    """How the run in a cell's folder differs from that with what the user handed over, which settings say nothing of.
-    A run that has finished is only read: whatever moves bits today has not moved its bits."""
-    mine = replace(fingerprint(prepared, choose_device(None)), drawn={})  # what is drawn follows from the seed
-    return unlike(cell.path, mine, versions=not cell.done) or []
+    texts = [
+        f"{key}: your file has changed" if key.endswith(".source") else f"{key}: {old} → {new}"
+        for key, old, new in unequal(deciding(there.model_dump()), deciding(config.model_dump()))
+    ]
+    if texts:
+        text += f" ({', '.join(texts[:3])}{', …' if len(texts) > 3 else ''}); name a new folder"
+        if there.world.charge != config.world.charge:
+            text += f", or give --charge {there.world.charge}, which is that run's clock"
+        raise FolderError(f"{text}.")
 
 
 def config_in(file: Path) -> Config | None:
@@ -189,26 +180,9 @@ def config_in(file: Path) -> Config | None:
         return None
 
 
-def _told_apart(there: Config, config: Config) -> str:
-    """The first settings that differ, with both values."""
-    texts = [
-        f"{key}: your file has changed" if key.endswith(".source") else f"{key}: {old} → {new}"
-        for key, old, new in unequal(deciding(there.model_dump()), deciding(config.model_dump()))
-    ]
-    return f"{', '.join(texts[:3])}{', …' if len(texts) > 3 else ''}"
-
-
-def same_settings(one: Config, other: Config) -> bool:
-    """Whether two configurations decide the same: all but what is only shown, and where things lie."""
-    return deciding(one.model_dump()) == deciding(other.model_dump())
-
-
 def differences(folder: Path, loaded: Loaded, known: Known, *, versions: bool = True) -> list[str]:
-    """How the run in a folder differs from a planned one with the same settings, in its `versions` too or not; nothing
-    is known of those that were begun before there were fingerprints."""
-    if not (folder / FINGERPRINT).exists():
-        return []
-    return unlike(folder, planned(loaded, choose_device(None), known), versions=versions) or []
+    """How the run in a folder differs from a planned one with the same settings, in its `versions` too or not."""
+    return unlike(folder, planned(loaded, choose_device(None), known), versions=versions)
 
 
 class Pause(KeyboardInterrupt):
@@ -220,7 +194,8 @@ class Runner:
     """Plays cells one after the other, shows how far they are, and keeps the rows that failed, with the reason."""
 
     show: Show
-    ended: Callable[[str], None]
+    by_line: bool
+    """whether a line is shown for each run that ends, instead of how far it is"""
     warn: Callable[[str], None]
     threads: int | None = None
     minutes: float | None = None
@@ -242,14 +217,18 @@ class Runner:
     def play(self, cell: Cell, name: str, until: int | None = None) -> bool:
         """Run, resume or read a cell, to its end or until a round; returns whether that could be done."""
         there, last = cell.reached(until), cell.config.last_round
-        self.show(name, self.rounds)
+
+        def progress() -> None:
+            if not self.by_line:
+                self.show(name, self.rounds)
 
         def watch(line: Line) -> None:
             self.rounds += 1
-            self.show(name, self.rounds)
+            progress()
             if until is not None and until <= line["round"] < last:
                 raise Pause
 
+        progress()
         status = "was there"
         if not there or until is None:  # one that has ended is read, and what a kill left beside it is cleared
             try:
@@ -261,7 +240,8 @@ class Runner:
             raise KeyboardInterrupt
         if there:
             self.rounds += until or last
-        self.ended(f"{name}: {'was there' if there else f'round {until}' if until else status}")
+        if self.by_line:
+            self.show(f"{name}: {'was there' if there else f'round {until}' if until else status}", self.rounds)
         return True
 
     def _fail(self, row: str, name: str, error: Exception) -> None:
@@ -275,30 +255,28 @@ def play_cell(
     cell: Cell,
     *,
     threads: int | None = None,
-    device: str | None = None,
     watch: Callable[[Line], None] | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> str:
     """Run, resume or read it; the run's status."""
-    shared: dict[str, Any] = {"threads": threads, "device": device, "watch": watch}
+    row, shared = cell.row, dict[str, Any](threads=threads, watch=watch)
     try:
         if (cell.path / CONFIG).is_file():
-            given = {"method": cell.file, "settings": _named(cell.config), "warn": warn, **shared}
-            return str(resume(cell.path, cell.own, **given).status)
+            mine = row.method if isinstance(row.method, Method) or own.is_path(row.method) else None
+            named = _named(cell.config)
+            return str(resume(cell.path, row.own, method=mine, settings=named, warn=warn, **shared).status)
         if cell.like is not None:
             rewrite(cell.like, cell.path, cell.config.world.charge)
             return "finished"
-        return str(run_loaded(cell.loaded, cell.own, out=cell.path, **shared).status)
+        return str(run_loaded(cell.loaded, row.own, out=cell.path, **shared).status)
     except Interrupted as stop:
         return str(stop.result.status)
 
 
 def _named(config: Config) -> dict[str, str]:
     """What a run that goes on has to be told again, because its folder is not believed in it; here the plan says it."""
-    kinds = {
-        f"method.{role}.kind": str(table["kind"]) for role, table in config.method.items() if isinstance(table, Mapping)
-    }
-    named = {key: kind for key, kind in kinds.items() if own.is_path(kind)}
+    parts = {role: table for role, table in config.method.items() if isinstance(table, Mapping)}
+    named = {f"method.{role}.kind": table["kind"] for role, table in parts.items() if own.is_path(table["kind"])}
     if config.data.name.startswith(HUB):
         named["data.name"] = config.data.name
     return named

@@ -4,8 +4,9 @@ A seed that never reaches the target is not left out, which would flatter a meth
 later than all that do in the median, and as the horizon in the restricted mean. Tables, pages and claims go by this.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean, median
 from typing import Any
 
@@ -20,7 +21,11 @@ normal ones has the true mean in it about 85 times in 100, of ten about 90 times
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What each seed took to reach the target, None where it did not, and what its run took in all (None: unknown)."""
+    """What each seed took to reach the target, None where it did not, and what its run took in all (None: unknown).
+
+    >>> Arrivals((5, None, 3), (9, 9, 9)).text, Arrivals((None, None, 3), (9, 8, 9)).text
+    ('5 (from 3), 2 of 3 arrived', '> 8, 1 of 3 arrived')
+    """
 
     values: tuple[float | None, ...]
     ends: tuple[float | None, ...]
@@ -36,11 +41,7 @@ class Arrivals:
 
     @property
     def median(self) -> float | None:
-        """Of all seeds, those that did not arrive being later than all others; None where that is beyond their runs.
-
-        >>> Arrivals((5, None, 3), (9, 9, 9)).median
-        5
-        """
+        """Of all seeds, those that did not arrive being later than all others; None where that is beyond their runs."""
         found = median(float("inf") if value is None else value for value in self.values)
         whole = all(isinstance(value, int) for value in self.reached) and float(found).is_integer()
         return None if not np.isfinite(found) else int(found) if whole else found
@@ -55,21 +56,13 @@ class Arrivals:
     def beyond(self) -> float | None:
         """What the median is later than where it is not known: the median of all seeds if those that are missing had
         arrived at the end of their runs; None where an end is not known. With an even number of seeds that may lie
-        below all ends.
-
-        >>> Arrivals((5, None), (9, 9)).beyond, Arrivals((None, None, 3), (9, 8, 9)).beyond
-        (7.0, 8)
-        """
+        below all ends."""
         pairs = zip(self.values, self.ends, strict=True)
         found = [end if value is None else value for value, end in pairs]
         return None if None in found else median(one for one in found if one is not None)
 
     def restricted(self, horizon: float) -> float:
-        """The mean of min(value, horizon), which needs no value beyond the horizon.
-
-        >>> Arrivals((5, None, 3), (9, 9, 9)).restricted(9)
-        5.666666666666667
-        """
+        """The mean of min(value, horizon), which needs no value beyond the horizon."""
         return fmean(horizon if value is None else min(value, horizon) for value in self.values)
 
     @property
@@ -77,36 +70,35 @@ class Arrivals:
         """How many arrived; nothing where all did."""
         return "" if self.whole else f"{len(self.reached)} of {len(self.values)} arrived"
 
+    def told(self, show: Callable[[float], str]) -> tuple[str, str]:
+        """The median, with numbers as `show` writes them; the range of the seeds, and how many arrived if not all."""
+        if self.median is None:
+            bound = self.beyond
+            first = "not reached" if bound is None else f"> {show(bound)}"
+            return first, "" if bound is None and not self.reached else self.note
+        low, high = show(min(self.reached)), show(max(self.reached))
+        seeds = f"(from {low})" if not self.whole else "" if low == high else f"({low} – {high})"
+        return show(self.median), ", ".join(filter(None, (seeds, self.note)))
+
     @property
     def text(self) -> str:
-        """The median with the range of the seeds, and how many arrived.
+        """The same in a line, all numbers with as many digits as the median."""
+        return in_line(*self.told(partial(number, beside=self.median)))
 
-        >>> Arrivals((5, None, 3), (9, 9, 9)).text
-        '5 (from 3), 2 of 3 arrived'
-        >>> Arrivals((None, None, 3), (9, 8, 9)).text
-        '> 8, 1 of 3 arrived'
-        """
-        middle, reached = self.median, self.reached
-        if middle is None:
-            bound = self.beyond
-            first = "not reached" if bound is None else f"> {number(bound)}"
-            return f"{first}, {self.note}" if reached or bound is not None else first
-        low, high = (number(one, beside=middle) for one in (min(reached), max(reached)))
-        spread = f" ({low} – {high})" if self.whole else f" (from {low})"
-        only = self.whole and low == high
-        return number(middle) + ("" if only else spread) + (f", {self.note}" if self.note else "")
+
+def in_line(first: str, beside: str) -> str:
+    """A number and what stands beside it."""
+    return first + (" " if beside.startswith(("(", "±")) else ", ") * bool(beside) + beside
 
 
 def horizon(rows: Iterable[Arrivals]) -> float | None:
     """Up to where every run of all rows has arrived or was watched: the smallest end of those that did not arrive.
     Where all arrived it is the latest arrival, which cuts nothing off; None where an end is not known."""
     found = list(rows)
-    missing = [one for one in found if not one.whole]
-    bounds = [one.watched for one in missing]
-    if None in bounds:
-        return None
-    known = [bound for bound in bounds if bound is not None]
-    return min(known) if known else max((value for one in found for value in one.reached), default=None)
+    bounds = [one.watched for one in found if not one.whole]
+    if not bounds:
+        return max((value for one in found for value in one.reached), default=None)
+    return None if None in bounds else min(bound for bound in bounds if bound is not None)
 
 
 def number(value: float, beside: float | None = None) -> str:
@@ -131,7 +123,7 @@ class Interval:
 
     @property
     def apart(self) -> bool:
-        """Whether the interval has zero outside."""
+        """Whether the interval leaves zero out."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     @property
@@ -180,31 +172,14 @@ def tail(lines: Lines, last: int = 5) -> float | None:
     return float(np.mean(few)) if few else None
 
 
-def accuracy_at(
-    accuracies: Sequence[float | None], spent: Sequence[float], budget: float, last: int = 5
-) -> float | None:
-    """The mean of the last accuracies measured before more than `budget` was spent in all, as in `tail`; None where no
-    evaluation is as early.
-
-    >>> accuracy_at([0.5, None, 0.7, 0.9], [2, 3, 4, 5], 4)
-    0.7
-    """
-    early = sum(so_far <= budget * (1 + 1e-9) for so_far in spent)
-    return tail([{"accuracy": one} for one in accuracies[:early]], last)
-
-
 def rank(values: Sequence[float | None], *, higher: bool = True) -> float:
-    """What rows are sorted by: the smaller, the better; one that lacks a value is the last.
-
-    >>> sorted([[0.8, 0.9], [0.7, None], [0.9, 0.9]], key=rank)
-    [[0.9, 0.9], [0.8, 0.9], [0.7, None]]
-    """
+    """What rows are sorted by: the smaller, the better; one that lacks a value is the last."""
     known = [value for value in values if value is not None]
     return (-1 if higher else 1) * fmean(known) if known and len(known) == len(values) else float("inf")
 
 
 def spread(values: Sequence[float | None], unit: str = "") -> str:
-    """Mean ± standard deviation over seeds; a figure that a seed lacks has no mean.
+    """Mean ± standard deviation over seeds, with the unit "%" in percent; a figure that a seed lacks has no mean.
 
     >>> spread([0.9, 0.92], "%"), spread([5.0, None])
     ('91.00 ± 1.41', '— (1 of 2)')

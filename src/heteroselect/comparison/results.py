@@ -11,15 +11,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from heteroselect.comparison.claims import Claim, judge
+from heteroselect.comparison.claims import judge
 from heteroselect.comparison.figures import figures_of
 from heteroselect.comparison.grid import Cell
 from heteroselect.comparison.over_seeds import number
 from heteroselect.comparison.study import Planned, Study
+from heteroselect.comparison.table_files import as_json, write_files
 from heteroselect.core.measure import Measure
 from heteroselect.errors import HeteroSelectError
-from heteroselect.files import parse_json, write_whole
-from heteroselect.runs.folder import as_user_error, read_rounds, read_summary
+from heteroselect.files import parse_json
+from heteroselect.runs.folder import read_rounds, read_summary
 from heteroselect.runs.reclock import depends
 from heteroselect.settings.renamed import current
 from heteroselect.settings.schema import PaperRow
@@ -47,7 +48,7 @@ def collect(study: Study, name: str, planned: Planned, command: str) -> dict[str
     rows = [_row(name, cell, command) for cell in done]
     for label in dict.fromkeys(cell.method for cell in done):
         same = [row for row in rows if row["row"] == label]
-        paper = next(cell.beside for cell in done if cell.method == label)
+        paper = next(cell.row.paper for cell in done if cell.method == label)
         word, why = verdict(same, paper)
         for row in same:
             row |= {"verdict": word, "why": why, "paper": [one.model_dump(exclude_none=True) for one in paper]}
@@ -80,12 +81,8 @@ def _row(study: str, cell: Cell, command: str) -> Row:
 
 def rounds_file(file: Path, row: Row) -> Path:
     """Where the rounds of a row lie, beside the file of results."""
-    return file.parent / "rounds" / str(row["study"]) / f"{_plain(str(row['row']))}-{row['seed']}.jsonl"
-
-
-def _plain(label: str) -> str:
-    """A label as the name of a file."""
-    return re.sub(r"[^\w.-]+", "-", label).strip("-")
+    label = re.sub(r"[^\w.-]+", "-", str(row["row"])).strip("-")
+    return file.parent / "rounds" / str(row["study"]) / f"{label}-{row['seed']}.jsonl"
 
 
 def keep_rounds(file: Path, study: Study, name: str, planned: Planned) -> None:
@@ -93,11 +90,8 @@ def keep_rounds(file: Path, study: Study, name: str, planned: Planned) -> None:
     for cell in planned.cells if study.keep_rounds else ():
         if cell.done:
             target = rounds_file(file, {"study": name, "row": cell.method, "seed": cell.seed})
-            lines = read_rounds(cell.path, KEPT)
-            text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-            with as_user_error(target.parent):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(target, text.encode())
+            lines = [json.dumps(line, allow_nan=False) + "\n" for line in read_rounds(cell.path, KEPT)]
+            write_files(target.parent, {target.name: "".join(lines)})
 
 
 def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
@@ -117,27 +111,15 @@ def verdict(rows: Sequence[Row], paper: Sequence[PaperRow]) -> tuple[str, str]:
 
 def _compared(key: str, ours: Sequence[float], theirs: Sequence[float]) -> str:
     apart = max(min(theirs) - max(ours), min(ours) - max(theirs), 0.0)
-    if apart == 0:
-        return "reproduced"
     near = POINTS if key in BETTER_HIGH else CLOSE * fmean(theirs)
-    return "close" if apart <= near else "different"
+    return "reproduced" if apart == 0 else "close" if apart <= near else "different"
 
 
 def _range(key: str, values: Sequence[float]) -> str:
     if not values:
         return "not reached"
-    texts = [f"{value:.2%}" if key in BETTER_HIGH else number(value) for value in (min(values), max(values))]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
-
-
-def judged_again(rows: Sequence[Row], claims: Sequence[Row]) -> list[Row]:
-    """Return the same claims, judged by the rows of a file of results, study by study."""
-    found: list[Row] = []
-    for study in dict.fromkeys(one["study"] for one in claims):
-        texts = [one for one in claims if one["study"] == study]
-        asked = [Claim.model_validate({key: one[key] for key in Claim.model_fields if key in one}) for one in texts]
-        found += judge(study, asked, [row for row in rows if row["study"] == study])
-    return found
+    texts = [f"{one:.2%}" if key in BETTER_HIGH else number(one) for one in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(texts))
 
 
 def read(file: Path) -> dict[str, list[Row]]:
@@ -169,17 +151,17 @@ def holds_results(file: Path) -> bool:
 
 def _planned(study: str, cell: Cell) -> Row:
     """What is known of a run's row before it is run."""
-    about = {"study": study, "row": cell.method, "preset": cell.preset, "method": cell.loaded.method.name}
-    return {**about, "settings": dict(cell.changes), "seed": cell.seed, "charge": cell.config.world.charge}
+    about = {"study": study, "row": cell.method, "preset": str(cell.row.source), "method": cell.loaded.method.name}
+    return {**about, "settings": dict(cell.row.changes), "seed": cell.seed, "charge": cell.config.world.charge}
 
 
 def _identity(row: Row) -> Row:
     """What makes a row that of one run; where the data lie is no part of it. (Older rows name no clock: it was the
     paper's.)"""
-    keys = ("study", "row", "preset", "method", "seed")
+    found = {key: row.get(key) for key in ("study", "row", "preset", "method", "seed")}
     settings = {key: value for key, value in current(row.get("settings", {})).items() if key != "data.dir"}
-    found: Row = json.loads(json.dumps({key: row.get(key) for key in keys} | {"settings": settings}))
-    return {**found, "charge": row.get("charge", "paper")}
+    found |= {"settings": json.loads(json.dumps(settings)), "charge": row.get("charge", "paper")}
+    return found
 
 
 KEYS = {"runs": ("study", "row", "seed"), "claims": ("study", "text")}
@@ -196,5 +178,4 @@ def merge(file: Path, found: Mapping[str, Sequence[Row]]) -> None:
         new = {_key(row, keys): row for row in found[kind]}
         kept = [row for row in known[kind] if _key(row, keys) not in new]
         known[kind] = sorted([*kept, *new.values()], key=lambda row: str(row["study"]))
-    with as_user_error(file.parent):
-        write_whole(file, (json.dumps(known, indent=1, allow_nan=False) + "\n").encode())
+    write_files(file.parent, {file.name: as_json(known)})

@@ -23,17 +23,12 @@ Of a claim about a cost, such as `figure = "seconds_to_target"`, `times = 0.25` 
 `charge` is the clock of all rows (world.charge), everything where it is left out. A finished run that differs from a
 row in its clock alone is taken over with its seconds by the other one, where nothing in it hangs on the clock.
 
-A crossed row is named after its row and the values of the axes, as in the claim.
-
-With `keep_rounds = true` the rounds of its runs are kept beside the file of results, so that each figure can be made
-again from them.
-
-A study that cannot be understood is refused before its first run. A pair of a cross that cannot work is left out, with
-the reason.
+A crossed row is named after its row and the values of the axes, as in the claim. A study that cannot be understood is
+refused before its first run; a pair of a cross that cannot work is left out, with the reason.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
@@ -53,6 +48,9 @@ from heteroselect.settings import Config
 from heteroselect.settings.config import flatten
 from heteroselect.settings.group import Group, explained
 from heteroselect.settings.schema import PaperRow
+
+Finished = tuple[Path, Config, dict[str, Any]]
+"""A run that a study takes instead of running it again: its folder, its settings, and those of them that decide."""
 
 
 class RowTable(Group):
@@ -101,23 +99,15 @@ class Planned:
 def read(source: str | Path | Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Study:
     """The study in a file or a mapping, with changes of its settings laid over it; or one sentence about what is wrong
     with it."""
-    if isinstance(source, Mapping):
-        study = _checked(source)
-    else:
-        try:
-            study = _checked(read_toml(Path(source)), f"{source}: ")
-        except OSError as error:
-            raise SettingError(f"study: {source} cannot be read ({error.strerror}).") from error
-        except ValueError as error:
-            raise SettingError(f"study: {source} is not valid TOML ({error}).") from error
-    return study.model_copy(update={"settings": {**study.settings, **(settings or {})}})
-
-
-def _checked(tables: Mapping[str, Any], where: str = "") -> Study:
+    where = "" if isinstance(source, Mapping) else f"{source}: "
     try:
-        study = Study.model_validate(tables)
+        study = Study.model_validate(source if isinstance(source, Mapping) else read_toml(Path(source)))
     except ValidationError as error:
         raise SettingError(f"study: {where}{explained(error, Study)}.") from error
+    except OSError as error:
+        raise SettingError(f"study: {source} cannot be read ({error.strerror}).") from error
+    except ValueError as error:
+        raise SettingError(f"study: {source} is not valid TOML ({error}).") from error
     labels = [row.label for row in study.row]
     if not labels or len(set(labels)) < len(labels):
         raise SettingError(f"study: {where}row: give one or more rows, each with a name of its own.")
@@ -125,98 +115,80 @@ def _checked(tables: Mapping[str, Any], where: str = "") -> Study:
         if name not in study.labels:
             known = ", ".join(map(repr, study.labels))
             raise SettingError(f"study: {where}claim: there is no row {name!r}; name two of {known}.")
-    return study
+    return study.model_copy(update={"settings": {**study.settings, **(settings or {})}})
 
 
-def plan(
-    study: Study,
-    out: Path,
-    only: Sequence[str] = (),
-    also: Sequence[Path] = (),
-    own: Own = NOTHING,
-) -> Planned:
+def plan(study: Study, out: Path, only: Sequence[str] = (), also: Sequence[Path] = (), own: Own = NOTHING) -> Planned:
     """All runs, each in its folder below `out`; one that is finished in a folder below `also`, or in that of another
     study beside `out`, is taken from there, unless model, data or the like are the user's `own`."""
     labels = [row.label for row in study.row]
     for name in only:
         if name not in labels:
             raise SettingError(f"--only: there is no row {name!r}; name one of {', '.join(labels)}.")
-    cells: list[Cell] = []
-    refused: dict[str, str] = {}
-    finished_runs = _Finished.of(() if own else [*_below(also), *sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))])
+    planned, known = Planned([], {}), Known()
+    runs = [] if own else _finished(out, also)
     for seed, row in _rows(study, only, out, own):
         try:
             cell = row.cell(seed)
         except HeteroSelectError as error:
             if not study.cross:
                 raise SettingError(f"study: row {row.label}: {error}") from error
-            refused[row.label] = str(error)
+            planned.refused[row.label] = str(error)
             continue
-        cells.append(finished_runs.taken(cell))
-        refuse_another(cells[-1], finished_runs.known)
-    return Planned(cells, refused)
+        planned.cells.append(_taken(cell, runs, known))
+        refuse_another(planned.cells[-1], known)
+    return planned
 
 
 def _rows(study: Study, only: Sequence[str], out: Path, own: Own) -> Iterator[tuple[int, Row]]:
     """Seed by seed, the rows that have it, crossed ones once for each combination of the axes."""
-    for seed in sorted({seed for row in study.row for seed in row.seeds or study.seeds}):
-        for row in study.row:
-            if (only and row.label not in only) or seed not in (row.seeds or study.seeds):
-                continue
+    seeds = {row.label: row.seeds or study.seeds for row in study.row}
+    for seed in sorted({seed for same in seeds.values() for seed in same}):
+        for row in (row for row in study.row if seed in seeds[row.label] and (not only or row.label in only)):
             for label, values in _crossed(row, study.cross):
                 changes = {**flatten(study.settings), **flatten(row.settings), **values}
                 source, shared = row.preset or study.preset, len(study.row) > 1
                 yield seed, Row(row.method, source, changes, out, label, None, study.charge, shared, row.paper, own)
 
 
-def _below(folders: Sequence[Path]) -> list[Path]:
-    return [file for folder in folders for file in sorted(folder.rglob(CONFIG))]
+def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The row once for each combination of the axes, with a label that names it."""
+    for values in itertools.product(*cross.values()):
+        yield ", ".join([row.label, *map(str, values)]), dict(zip(cross, values, strict=True))
 
 
-@dataclass(frozen=True)
-class _Finished:
-    """Finished runs, which a study takes instead of running them again: where each is, its settings, and those of them
-    that decide something."""
+def _finished(out: Path, also: Sequence[Path]) -> list[Finished]:
+    """The finished runs below `also` and in the studies beside `out`."""
+    files = [file for folder in also for file in sorted(folder.rglob(CONFIG))]
+    files += sorted(out.parent.glob(f"*/*/seed-*/{CONFIG}"))
+    runs = [(file.parent, config_in(file)) for file in files if finished(file.parent)]
+    return [(folder, config, deciding(config.model_dump())) for folder, config in runs if config is not None]
 
-    runs: list[tuple[Path, Config, dict[str, Any]]]
-    known: Known = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, files: Iterable[Path]) -> "_Finished":
-        folders = ((file.parent, config_in(file)) for file in files if finished(file.parent))
-        return cls([(folder, one, deciding(one.model_dump())) for folder, one in folders if one is not None])
-
-    def taken(self, cell: Cell) -> Cell:
-        """The cell in the folder of the same run, or beside one that differs in its clock alone."""
-        wanted = deciding(cell.config.model_dump())
-        clock = {"world.charge": wanted["world.charge"]}
-        for folder, _, there in self.runs:
-            if there == wanted and not differences(folder, cell.loaded, self.known):
-                return replace(cell, path=folder)
-        for folder, config, there in self.runs:
-            if there | clock == wanted and not decided(config) and self._by_clock_alone(folder, cell):
-                return replace(cell, like=folder)
-        return cell
-
-    def _by_clock_alone(self, folder: Path, cell: Cell) -> bool:
-        return all(one.startswith("world.charge: ") for one in differences(folder, cell.loaded, self.known))
+def _taken(cell: Cell, runs: Sequence[Finished], known: Known) -> Cell:
+    """The cell in the folder of the same run among those that have finished, or beside one that differs in its clock
+    alone, where nothing in it hangs on the clock."""
+    wanted, like = deciding(cell.config.model_dump()), None
+    for folder, config, there in runs:
+        if there | {"world.charge": wanted["world.charge"]} != wanted:
+            continue
+        found = differences(folder, cell.loaded, known)
+        if there == wanted and not found:
+            return replace(cell, path=folder)
+        by_clock = there != wanted and all(one.startswith("world.charge: ") for one in found)
+        if like is None and by_clock and not decided(config):
+            like = folder
+    return replace(cell, like=like)
 
 
 def estimate(cells: Sequence[Cell]) -> tuple[list[Cell], float | None]:
     """The runs that are left, and the seconds that they would take at the pace of those of their preset that are
     there; None where there are none of a preset."""
-    left, paces = [cell for cell in cells if not cell.done], dict[str, list[float]]()
+    left, paces = [cell for cell in cells if not cell.done], dict[Any, list[float]]()
     for cell in cells:
         if cell.done:
             summary = read_summary(cell.path)
-            paces.setdefault(cell.preset, []).append(summary["wall_seconds"] / max(1, summary["rounds_run"]))
-    if not all(cell.preset in paces for cell in left):
+            paces.setdefault(cell.row.source, []).append(summary["wall_seconds"] / max(1, summary["rounds_run"]))
+    if not all(cell.row.source in paces for cell in left):
         return left, None
-    return left, sum(cell.config.last_round * fmean(paces[cell.preset]) for cell in left)
-
-
-def _crossed(row: RowTable, cross: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The row once for each combination of the axes, with a label that names it."""
-    for values in itertools.product(*cross.values()):
-        label = ", ".join([row.label, *map(str, values)])
-        yield label, dict(zip(cross, values, strict=True))
+    return left, sum(cell.config.last_round * fmean(paces[cell.row.source]) for cell in left)

@@ -5,23 +5,13 @@ peak is shown, and ranks nobody: it is the luckiest of many evaluations. Equal b
 total of all runs, and the accuracy there is the same mean of the evaluations that are not later.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from heteroselect.comparison.figures import COST, FIGURES, NOTHING, SOON, Run, equal_costs
-from heteroselect.comparison.over_seeds import (
-    FINAL,
-    Arrivals,
-    Interval,
-    horizon,
-    interval,
-    number,
-    rank,
-    spread,
-)
+from heteroselect.comparison.over_seeds import FINAL, Arrivals, Interval, horizon, interval, number, rank, spread
 from heteroselect.core.measure import Measure
 from heteroselect.methods import REGISTRY
 from heteroselect.methods.entry import footnotes
@@ -30,13 +20,14 @@ from heteroselect.world.clock import clock_sentence
 
 if TYPE_CHECKING:
     from heteroselect.comparison.report.load import Group
+    from heteroselect.comparison.report.load import Run as Loaded
 
 Summary = dict[str, Any]
 
 FEW = 4
 """Seeds below which an interval says little: Student's factor is 12.7 for two, 4.3 for three and 2.8 for five."""
 GOOD = ("last_accuracy", "accuracy_at_equal_bytes", "accuracy_at_equal_seconds")
-NARROW = (*GOOD, "seconds_to_target", "wire_megabytes_to_target", *COST[:3])
+NARROW = (*GOOD, f"{GOOD[0]}_difference", "seconds_to_target", "wire_megabytes_to_target", *COST[:3])
 """Figures of a narrow terminal."""
 RESTRICTED = {field: f"{field}_restricted" for field in SOON if field != "rounds_to_target"}
 CELLS = ("row", "method", "seed", "reconstruction", "status", "model_sha256")
@@ -44,14 +35,25 @@ CELLS = ("row", "method", "seed", "reconstruction", "status", "model_sha256")
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its group, its head, the cell of a row, the figure that it shows, and whether it is among the few of a
-    narrow terminal."""
+    """A column: its group, its head, its cells, and the figure that it shows."""
 
     group: str
     head: str
-    cell: Callable[["Row"], str]
+    cells: Sequence[str]
     field: str = ""
-    narrow: bool = False
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is among the few of a narrow terminal."""
+        return self.field in NARROW
+
+    @property
+    def width(self) -> int:
+        """On a terminal: cells stand on one line, the head on up to three, broken between words."""
+        width = max(map(len, self.head.split()))
+        while len(wrap(self.head, width)) > 3:
+            width += 1
+        return max(width, *map(len, self.cells))
 
 
 @dataclass(frozen=True)
@@ -59,21 +61,22 @@ class Row:
     """One method over its seeds: of each figure what every seed gave, None where it has none; what its runs took to the
     target; and its differences to the base, paired by seed, None where a seed has none."""
 
-    method: str
-    reconstruction: bool
-    sends_float32: bool
-    seeds: list[int]
+    group: "Group"
     figures: dict[str, list[float | None]]
     arrivals: dict[str, Arrivals]
     differences: dict[str, Interval | None]
 
     @property
+    def method(self) -> str:
+        return self.group.name
+
+    @property
     def label(self) -> str:
-        return self.method + ("*" if self.reconstruction else "")
+        return self.group.label
 
     def counts(self, field: str) -> bool:
         """Whether a figure means something here: the paper counts values of 32 bits."""
-        return self.sends_float32 or not FIGURES[field].note
+        return self.group.sends_float32 or not FIGURES[field].note
 
 
 @dataclass(frozen=True)
@@ -89,60 +92,59 @@ class Table:
     evaluated_on: Sequence[str]
     budgets: dict[str, float]
     horizons: dict[str, float | None]
-    footnotes: Sequence[str] = ()
-    targets: Sequence[str] = ()
-    measure: Measure = Measure()
+    footnotes: Sequence[str]
+    targets: Sequence[str]
+    measure: Measure
 
-    def columns(self) -> Iterator[Column]:
-        measure = self.measure
-        yield Column("", "method", lambda row: row.label, narrow=True)
+    def columns(self) -> list[Column]:
+        names = Column("", "method", [row.label for row in self.rows], "method")
+        return [names, *self._good(), *self._soon(), *self._costs()]
+
+    def _good(self) -> Iterator[Column]:
+        percent = self.measure.unit == "%"
         for field in (*GOOD, "peak_accuracy"):
-            yield Column("how good", FIGURES[field].head(measure), partial(self._good, field), field, field in NARROW)
+            cells = [spread(row.figures[field], "%" if percent else "") for row in self.rows]
+            yield Column("how good", FIGURES[field].head(self.measure), cells, field)
             if len(self.rows) > 1 and field in GOOD:
-                unit = "points, " if measure.unit == "%" else ""
-                head = f"difference to {self.base}, {unit}95 %"
-                yield Column("how good", head, partial(self._difference, field), narrow=field == GOOD[0])
+                head = f"difference to {self.base}, {'points, ' if percent else ''}95 %"
+                cells = [shown(row.differences[field], 100 if percent else 1) for row in self.rows]
+                yield Column("how good", head, cells, f"{field}_difference")
+
+    def _soon(self) -> Iterator[Column]:
         for field in SOON:
-            yield Column("how soon", f"{FIGURES[field].head()}, median", _arrival(field), field, field in NARROW)
+            arrived = [row.arrivals[field] if row.counts(field) else None for row in self.rows]
+            cells = [NOTHING if one is None else one.text for one in arrived]
+            yield Column("how soon", f"{FIGURES[field].head()}, median", cells, field)
             limit = self.horizons[field]
             if field in RESTRICTED and limit is not None:
-                yield Column("how soon", f"restricted mean to {number(limit)}", _restricted(field, limit))
+                means = [NOTHING if one is None else number(one.restricted(limit)) for one in arrived]
+                yield Column("how soon", f"restricted mean to {number(limit)}", means, RESTRICTED[field])
+
+    def _costs(self) -> Iterator[Column]:
         for field in COST:
             if any(value for row in self.rows for value in row.figures[field]):
-                cell = partial(_cost, field)
-                yield Column("at what cost", FIGURES[field].head(), cell, field, field in NARROW)
-
-    def _good(self, field: str, row: Row) -> str:
-        return spread(row.figures[field], self.measure.unit if self.measure.unit == "%" else "")
-
-    def _difference(self, field: str, row: Row) -> str:
-        found = row.differences.get(field)
-        return "" if found is None else shown(found, 100 if self.measure.unit == "%" else 1)
+                cells = [spread(row.figures[field]) for row in self.rows]
+                yield Column("at what cost", FIGURES[field].head(), cells, field)
 
     def cells(self) -> list[list[str]]:
         """The heads, and a line of text for each row."""
-        columns = list(self.columns())
-        return [[one.head for one in columns], *([one.cell(row) for one in columns] for row in self.rows)]
+        columns = self.columns()
+        return [[one.head for one in columns], *map(list, zip(*(one.cells for one in columns), strict=True))]
 
     def groups(self) -> list[list[int]]:
         """The columns of three tables: how good, how soon and at what cost, each with the names of the methods."""
         names = [one.group for one in self.columns()]
         return [[0, *(i for i, one in enumerate(names) if one == name)] for name in dict.fromkeys(names[1:])]
 
-    def widths(self) -> list[int]:
-        """Of each column on a terminal: cells stand on one line, heads on up to three."""
-        return [max(_narrowest(head), *map(len, rest)) for head, *rest in zip(*self.cells(), strict=True)]
-
     def fitting(self, width: int) -> list[list[int]]:
         """The columns of the tables that a terminal shows: one of all columns where it is wide enough, else the columns
         that matter most, in as many tables as it takes so that nothing is cut."""
-        columns, widths = list(self.columns()), [one + 3 for one in self.widths()]  # the frame's share
+        columns = self.columns()
+        widths = [one.width + 3 for one in columns]  # the frame's share
         if sum(widths) < width:
             return [list(range(len(widths)))]
         found = [[0]]
-        for place in range(1, len(widths)):
-            if not columns[place].narrow:
-                continue
+        for place in (place for place, one in enumerate(columns) if place and one.narrow):
             if len(found[-1]) > 1 and sum(widths[one] for one in (*found[-1], place)) >= width:
                 found.append([0])
             found[-1].append(place)
@@ -181,32 +183,14 @@ class Table:
         return found + [f"{note}." for note in self.footnotes]
 
 
-def _narrowest(head: str) -> int:
-    """The smallest width in which a head has three lines, broken between words."""
-    width = max(map(len, head.split()))
-    while len(wrap(head, width)) > 3:
-        width += 1
-    return width
-
-
-def _cost(field: str, row: Row) -> str:
-    return spread(row.figures[field])
-
-
-def _arrival(field: str) -> Callable[[Row], str]:
-    return lambda row: row.arrivals[field].text if row.counts(field) else NOTHING
-
-
-def _restricted(field: str, limit: float) -> Callable[[Row], str]:
-    return lambda row: number(row.arrivals[field].restricted(limit)) if row.counts(field) else NOTHING
-
-
-def shown(found: Interval, scale: float = 1) -> str:
+def shown(found: Interval | None, scale: float = 1) -> str:
     """A difference with its interval, and ≈ before one that cannot be told apart from zero.
 
     >>> shown(Interval(0.5, -0.25, 1.25, "Student's t", 5)), shown(Interval(2, 1.5, 3, "BCa bootstrap", 20))
     ('≈ +0.50 ± 0.75', '+2.00 [+1.50, +3.00]')
     """
+    if found is None:
+        return ""
     text = f"{scale * found.mean:+.2f}"
     if found.low is None or found.high is None or found.half is None:
         return f"≈ {text}, one seed"
@@ -218,22 +202,33 @@ def shown(found: Interval, scale: float = 1) -> str:
 
 
 def make(groups: "Sequence[Group]", *, ranked: bool = True) -> tuple[Table, list[Summary]]:
-    """The table, and what each run gave; differences are to the first group."""
-    budgets, first = equal_costs(lines for group in groups for lines in group.lines), groups[0]
+    """The table, and what each run gave, with all its figures; differences are to the first group."""
+    first, runs = groups[0], [run for group in groups for run in group.runs]
+    budgets, measure = equal_costs(run.rounds for run in runs), Measure.of(first.runs[0].summary)
     given = {group.name: _given(group, budgets) for group in groups}
-    measure = Measure.of(first.runs[0].summary)
     rows = [_row(group, given[group.name], [] if group is first else given[first.name]) for group in groups]
+    horizons = {field: horizon(row.arrivals[field] for row in rows if row.counts(field)) for field in SOON}
+    summaries = [one for row in rows for one in _summaries(row.group, given[row.method], horizons)]
     if ranked:
         rows.sort(key=lambda row: rank(row.figures["last_accuracy"], higher=measure.higher))
-    horizons = {field: horizon(row.arrivals[field] for row in rows if row.counts(field)) for field in SOON}
-    summaries = [one for group in groups for one in _summaries(group, given[group.name], horizons)]
-    table = Table(rows, first.name, ranked, **_about(groups), budgets=budgets, horizons=horizons, measure=measure)
-    return replace(table, footnotes=[*footnotes(summaries), *_shared(groups)]), summaries
+    apart = without_their_own((str(run.summary["method"]), run.config) for run in runs) if len(groups) > 1 else []
+    notes = [*footnotes(summaries), *apart]
+    about = {"budgets": budgets, "horizons": horizons, "footnotes": notes, "measure": measure, **_about(runs)}
+    return Table(rows, first.name, ranked, **about), summaries
 
 
-def _about(groups: "Sequence[Group]") -> dict[str, list[str]]:
+def _summaries(group: "Group", given: Sequence[Summary], horizons: Mapping[str, float | None]) -> Iterator[Summary]:
+    """What each run is told by: with all its figures, and those to target no later than the common horizon."""
+    for run, figures in zip(group.runs, given, strict=True):
+        early: Summary = {}
+        for field, name in RESTRICTED.items():
+            value, limit = figures[field], horizons[field]
+            early[name] = None if limit is None else float(limit if value is None else min(value, limit))
+        yield {**run.summary, "row": group.name, **figures, **early}
+
+
+def _about(runs: "Sequence[Loaded]") -> dict[str, Any]:
     """What all runs go by: their clocks, the examples that they were evaluated on, and their targets."""
-    runs = [run for group in groups for run in group.runs]
     return {
         "clocks": sorted({run.charge for run in runs}),
         "evaluated_on": sorted({str(run.summary.get("evaluated_on", "test")) for run in runs}),
@@ -241,44 +236,20 @@ def _about(groups: "Sequence[Group]") -> dict[str, list[str]]:
     }
 
 
-def _restricted_to(horizons: Mapping[str, float | None], figures: Summary) -> Summary:
-    """The figures to target of a run, no later than the common horizon."""
-    found: Summary = {}
-    for field, name in RESTRICTED.items():
-        limit = horizons[field]
-        found[name] = None if limit is None else Arrivals((figures[field],), (None,)).restricted(limit)
-    return found
-
-
-def _summaries(group: "Group", given: Sequence[Summary], horizons: Mapping[str, float | None]) -> list[Summary]:
-    """What each run is told by, with all its figures."""
-    return [
-        {**run.summary, "row": group.name, **figures, **_restricted_to(horizons, figures)}
-        for run, figures in zip(group.runs, given, strict=True)
-    ]
-
-
-def _shared(groups: "Sequence[Group]") -> list[str]:
-    """Sentences on what methods would have of their own, where there are several."""
-    runs = [one for group in groups for one in group.runs] if len(groups) > 1 else []
-    tables = ({name: one.config.get(name, {}) for name in ("data", "model")} for one in runs)
-    return without_their_own(zip((str(one.summary["method"]) for one in runs), tables, strict=True))
-
-
 def _given(group: "Group", budgets: Mapping[str, float]) -> list[Summary]:
     """Every figure of each run that a table shows, or counts by."""
-    names = dict.fromkeys((*GOOD, "peak_accuracy", "final_accuracy", *SOON, *(FIGURES[one].end for one in SOON), *COST))
+    names = (*GOOD, "peak_accuracy", "final_accuracy", *SOON, *(FIGURES[one].end for one in SOON), *COST)
     runs = [Run(one.summary, one.rounds, budgets) for one in group.runs]
     return [{"seed": run.summary["seed"], **{name: FIGURES[name].of(run) for name in names}} for run in runs]
 
 
 def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """Sentences on what methods set of data and model, which is left out where all runs are to share them; of each run
-    the name of its method, and its tables of data and model."""
+    the name of its method, and its settings."""
     found = {}
     for name, tables in runs:
-        flat, own = flatten(tables), REGISTRY[name].settings if name in REGISTRY else {}
-        for key, value in own.items():
+        flat = flatten(tables)
+        for key, value in (REGISTRY[name].settings if name in REGISTRY else {}).items():
             group, (other, needed) = key.partition(".")[0], ONLY_WITH.get(key, (key, flat.get(key)))
             if group in ("data", "model") and flat.get(other) == needed and flat.get(key) != value:
                 text = f"{name} runs without {key} = {value}, which it has of its own"
@@ -288,13 +259,9 @@ def without_their_own(runs: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str
 
 def _row(group: "Group", runs: Sequence[Summary], base: Sequence[Summary]) -> Row:
     """A row of what its runs gave; differences are to the runs of the `base` with the same seeds."""
-    names = [name for name in runs[0] if name != "seed"]
     return Row(
-        method=group.name,
-        reconstruction=group.reconstruction,
-        sends_float32=group.sends_float32,
-        seeds=[int(one["seed"]) for one in runs],
-        figures={name: [one[name] for one in runs] for name in names},
+        group,
+        figures={name: [one[name] for one in runs] for name in runs[0] if name != "seed"},
         arrivals={name: arrivals(runs, name) for name in SOON},
         differences={name: _difference(name, runs, base) for name in GOOD},
     )

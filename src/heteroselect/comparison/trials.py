@@ -1,13 +1,14 @@
 """What tuning goes by: which settings of a method are tuned, where the trials lie, how good one is, and which go on.
 
-The ranges are declared with the parts (`setting(…, tune=(low, high, "log"))`). A setting is tuned where the value that
-the method has lies in its range: a proximal term of 0 or a density of 1 is a choice of the method, and stays.
+A setting is tuned where it declares a range (`setting(…, tune=(low, high, "log"))`) in which the method's own value
+lies: a proximal term of 0 or a density of 1 is a choice of the method, and stays.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,7 @@ from heteroselect.round.method import Method
 Line = Mapping[str, Any]
 Score = tuple[float, ...]
 """Of a trial over its seeds: the higher, the better."""
-By = Literal["at-bytes", "at-seconds", "final", "time-to-target"]
-CRITERIA: tuple[str, ...] = get_args(By)
+CRITERIA = ("at-bytes", "at-seconds", "final", "time-to-target")
 SPENT = {"at-bytes": "bytes_up", "at-seconds": "seconds"}
 QUARTER, THIRD = 4, 3
 """After a quarter of the rounds, the best third of the trials goes on."""
@@ -76,27 +76,22 @@ def rung(rounds: int) -> int:
 def survivors(scores: Sequence[Score]) -> list[int]:
     """The trials that go on: the best third, and in any case the first one, which is the default. Of equals, the
     first."""
-    order = sorted(range(len(scores)), key=lambda number: (_descending(scores[number]), number))
+    order = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)  # which leaves equals in their order
     going = [number for number in order[: math.ceil(len(scores) / THIRD)] if scores[number] != FAILED]
     return sorted({0, *going})
 
 
 def best(scores: Mapping[int, Score]) -> int:
     """The best trial; of equals, the first, so that nothing is changed for nothing."""
-    return min(scores, key=lambda number: (_descending(scores[number]), number))
+    return max(sorted(scores), key=scores.__getitem__)
 
 
-def _descending(score: Score) -> Score:
-    return tuple(-value for value in score)
-
-
-def score(by: str, runs: Sequence[Sequence[Line]], *, target: float, budgets: Sequence[float] | None = None) -> Score:
+def score(by: str, runs: Sequence[Sequence[Line]], *, target: float, budgets: Sequence[float] = ()) -> Score:
     """How good a trial is, from its rounds so far with each seed: the mean over seeds of its accuracy, which is that of
     the last evaluations (`over_seeds.tail`), within the budget where there is one. By the time to the target: the share
     of seeds that reach it, then how soon, a seed that does not arrive being counted to the end of its run, then the
     accuracy."""
     if by in SPENT:
-        assert budgets is not None
         runs = [within(lines, SPENT[by], most) for lines, most in zip(runs, budgets, strict=True)]
     accuracy = float(np.mean([tail(lines) or 0.0 for lines in runs]))
     if by != "time-to-target":
@@ -120,9 +115,6 @@ def within(lines: Sequence[Line], kind: str, budget: float) -> list[Line]:
 
 def seconds_to(lines: Sequence[Line], target: float) -> float | None:
     """Simulated seconds until the target was first reached."""
-    spent = 0.0
-    for line in lines:
-        spent += float(line["seconds"])
-        if line["accuracy"] is not None and line["accuracy"] >= target:
-            return spent
-    return None
+    spent = accumulate(line["seconds"] for line in lines)
+    reached = (line["accuracy"] is not None and line["accuracy"] >= target for line in lines)
+    return next((float(seconds) for seconds, there in zip(spent, reached, strict=True) if there), None)

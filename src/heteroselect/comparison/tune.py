@@ -1,46 +1,33 @@
 """Equal tuning: every method gets the same number of trials, on examples and seeds that the comparison does not use.
 
 Trial 0 is the default itself; the others fill the ranges that the parts declare. All are evaluated on the validation
-examples, and the test part is not looked at. After a quarter of the rounds the best third goes on, and the default in
-any case; the others are stopped there. The rule is the same for all methods, and no number in it depends on a clock.
+examples. After a quarter of the rounds the best third goes on, and the default in any case; the others are stopped.
+The rule is the same for all methods, and no number in it depends on a clock. A trial is an ordinary run folder: the
+same command goes on where it was broken off."""
 
-A trial is an ordinary run folder: one that was stopped can be resumed, and the same command goes on where it was broken
-off."""
-
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from heteroselect.comparison import trials as rules
 from heteroselect.comparison.grid import NOTHING, Cell, Known, Row, Runner, Source, called, refuse_another, refuse_twice
 from heteroselect.comparison.report import MARK
 from heteroselect.comparison.report.write import refuse_others
-from heteroselect.comparison.trials import (
-    CRITERIA,
-    FAILED,
-    SPENT,
-    THIRD,
-    Knob,
-    Score,
-    best,
-    knobs,
-    points,
-    rung,
-    score,
-    survivors,
-)
+from heteroselect.comparison.table_files import as_json, write_files
+from heteroselect.comparison.trials import FAILED, SPENT, Knob, Score
 from heteroselect.errors import FolderError, HeteroSelectError, SettingError
-from heteroselect.files import read_json, read_toml, write_whole
+from heteroselect.files import read_json, read_toml
 from heteroselect.round.method import Method
-from heteroselect.runs.folder import CONFIG, as_user_error, whole_rounds
+from heteroselect.runs.folder import CONFIG, whole_rounds
 from heteroselect.runs.own import Own
 from heteroselect.runs.result import Line
 from heteroselect.settings import own as files
-from heteroselect.settings.config import flatten
+from heteroselect.settings.config import flatten, nested
 from heteroselect.settings.renamed import current
 
 MADE = "heteroselect tune"
@@ -76,8 +63,8 @@ class Contest:
     @property
     def rounds(self) -> int:
         """How many rounds its trials take at most."""
-        trials, first = len(self.trials), rung(self.last)
-        going = min(trials - 1, -(-trials // THIRD))
+        trials, first = len(self.trials), rules.rung(self.last)
+        going = min(trials - 1, -(-trials // rules.THIRD))
         return len(self.trials[0].cells) * (self.last + (trials - 1) * first + going * (self.last - first))
 
     @property
@@ -121,16 +108,16 @@ class Tuned:
         return {name: found.settings for name, found in self.methods.items()}
 
     def cells(self) -> list[list[str]]:
-        """A line per method as text: its name, what its default and its best trial gave, and the settings of the
-        best."""
+        """A line of text per method (see `line`)."""
         return [line(found, self.by) for found in self.methods.values()]
 
     def __repr__(self) -> str:
         return f"<Tuned {', '.join(self.methods)} by {self.by}{f' in {self.folder}' if self.folder else ''}>"
 
 
-def stem(name: str) -> str:
+def stem(method: str | Method) -> str:
     """What the file of a method is called; one's own method, FILE.py:NAME, by its NAME."""
+    (name,) = called([method])
     return name.rpartition(":")[2] if files.is_path(name) else name
 
 
@@ -147,59 +134,50 @@ def plan(
 ) -> list[Contest]:
     """All trials of all methods; whatever is wrong with them is said here, before the first run. `apart` are the seeds
     of the comparison."""
-    refuse_twice([stem(name) for name in called(methods)], seeds)
-    changes = {**VALIDATION, **changes}
+    stems, changes = [stem(method) for method in methods], {**VALIDATION, **changes}
+    refuse_twice(stems, seeds)
     _refuse_unfair(by, count, seeds, apart, changes)
-    _refuse_taken(out, [stem(name) for name in called(methods)])
-    contests = [_contest(config, method, count, seeds, changes, out, own) for method in methods]
-    known: Known = {}
+    if (out / CONFIG).is_file():
+        raise FolderError(f"--out: {out} holds a run; name a new folder, or one of an earlier tuning.")
+    for name in (*(f"{one}.toml" for one in stems), "tune.json"):
+        refuse_others(out / name, "--out", MADE)
+    refuse_others(out / "tune.html", "--out", MARK)
+    contests, known = [], Known()
+    for method, name in zip(methods, stems, strict=True):
+        row = Row(method, config, changes, out, name, out / "trials" / name, own=own)
+        contests.append(_contest(row, count, seeds))
     for cell in (cell for contest in contests for trial in contest.trials for cell in trial.cells):
         refuse_another(cell, known)
     return contests
 
 
 def _refuse_unfair(by: str, count: int, seeds: Sequence[int], apart: Sequence[int], changes: Mapping[str, Any]) -> None:
-    if by not in CRITERIA:
-        raise SettingError(f"--by: there is no {by!r}; choose {', '.join(CRITERIA)}.")
+    if by not in rules.CRITERIA:
+        raise SettingError(f"--by: there is no {by!r}; choose {', '.join(rules.CRITERIA)}.")
     if count < 2:
         raise SettingError(f"--trials: give 2 or more, the first of which is the default, not {count}.")
     if changes["data.evaluate"] != "validation":
         raise SettingError("data.evaluate: leave it at validation while tuning: the test part decides nothing.")
-    if both := sorted(set(seeds) & set(apart)):
-        numbers = ", ".join(map(str, both))
-        raise SettingError(f"--seeds: {numbers} is a seed of the comparison; give others, as in --seeds 101,102.")
+    _refuse_shared(seeds, apart, "is a seed of the comparison; give others, as in --seeds 101,102")
 
 
-def _refuse_taken(out: Path, stems: Sequence[str]) -> None:
-    if (out / CONFIG).is_file():
-        raise FolderError(f"--out: {out} holds a run; name a new folder, or one of an earlier tuning.")
-    for name in (*(f"{one}.toml" for one in stems), "tune.json"):
-        refuse_others(out / name, "--out", MADE)
-    refuse_others(out / "tune.html", "--out", MARK)
+def _refuse_shared(seeds: Iterable[int], others: Iterable[int], why: str) -> None:
+    if both := sorted(set(seeds) & set(others)):
+        raise SettingError(f"--seeds: {', '.join(map(str, both))} {why}.")
 
 
-def _contest(
-    config: Source,
-    method: str | Method,
-    count: int,
-    seeds: Sequence[int],
-    changes: Mapping[str, Any],
-    out: Path,
-    own: Own,
-) -> Contest:
+def _contest(row: Row, count: int, seeds: Sequence[int]) -> Contest:
     """The default, then one point after the other; those that the method refuses are passed over."""
-    (name,) = called([method])
-    place = out / "trials" / stem(name)
-    base = Row(method, config, changes, place, own=own).cell(seeds[0])
-    found = knobs(base.loaded.method, changes)
+    (name,) = called([row.method])
+    found = rules.knobs(row.cell(seeds[0]).loaded.method, row.changes)
     if not found:
         raise SettingError(f"--methods: {name} has no setting with a range to tune in; leave it out.")
     trials: list[Trial] = []
-    for settings in islice(chain([{}], points(found)), count * (ATTEMPTS + 1)):
-        number = len(trials)
-        row = Row(method, config, {**changes, **settings}, out, stem(name), place / f"trial-{number:02d}", own=own)
+    for settings in islice(chain([{}], rules.points(found)), count * (ATTEMPTS + 1)):
+        number, changes = len(trials), {**row.changes, **settings}
+        tried = replace(row, changes=changes, folder=row.out / "trials" / row.label / f"trial-{number:02d}")
         try:
-            trials.append(Trial(number, settings, [row.cell(seed) for seed in seeds]))
+            trials.append(Trial(number, settings, [tried.cell(seed) for seed in seeds]))
         except HeteroSelectError:
             if not trials:
                 raise
@@ -220,13 +198,13 @@ def player(runner: Runner) -> Player:
 
 def contend(contest: Contest, by: str, budgets: list[float], play: Player) -> Found:
     """Play all trials of a method as far as they get. `budgets`, one per seed, are filled in by the first default."""
-    last, first, target = contest.last, rung(contest.last), contest.trials[0].cells[0].config.target
+    last, first, target = contest.last, rules.rung(contest.last), contest.trials[0].cells[0].config.target
 
     def played(trial: Trial, until: int) -> list[Sequence[Line]]:
         return [play(cell, until) for cell in trial.cells]
 
     def judged(runs: Sequence[Sequence[Line]]) -> Score:
-        return score(by, runs, target=target, budgets=budgets) if all(runs) else FAILED
+        return rules.score(by, runs, target=target, budgets=budgets) if all(runs) else FAILED
 
     default = played(contest.trials[0], last)
     if by in SPENT and not budgets:
@@ -236,27 +214,19 @@ def contend(contest: Contest, by: str, budgets: list[float], play: Player) -> Fo
     early = [judged([lines[:first] for lines in default])]
     early += [judged(played(trial, first)) for trial in contest.trials[1:]]
     late = {0: judged(default)}
-    late |= {number: judged(played(contest.trials[number], last)) for number in survivors(early) if number}
-    return Found(contest, early, late, best(late))
+    late |= {number: judged(played(contest.trials[number], last)) for number in rules.survivors(early) if number}
+    return Found(contest, early, late, rules.best(late))
 
 
 def write(found: Found, by: str, command: str, out: Path) -> None:
     """The file of a method: the settings that differ from its default, and how they were found."""
-    tables: dict[str, dict[str, Any]] = {}
-    for key, value in found.settings.items():
-        role, name = key.removeprefix("method.").split(".")
-        tables.setdefault(role, {})[name] = value
-    total = len(found.contest.trials)
-    lines = [f"# Found by `{command}`"]
+    total, default = len(found.contest.trials), shown(by, found.late[0])
+    how = f"# the default itself was the best of {total} trials, by {by}: {default}."
     if found.best:
-        lines.append(f"# trial {found.best} of {total}, by {by}: {shown(by, found.late[found.best])},")
-        lines.append(f"# where the default has {shown(by, found.late[0])} on the same validation examples and seeds.")
-    else:
-        lines.append(f"# the default itself was the best of {total} trials, by {by}: {shown(by, found.late[0])}.")
-    text = "\n".join(lines) + "\n" + (tomli_w.dumps({"method": tables}) if tables else "")
-    with as_user_error(out):
-        out.mkdir(parents=True, exist_ok=True)
-        write_whole(out / f"{stem(found.contest.name)}.toml", text.encode())
+        how = f"# trial {found.best} of {total}, by {by}: {shown(by, found.late[found.best])},\n"
+        how += f"# where the default has {default} on the same validation examples and seeds."
+    text = f"# Found by `{command}`\n{how}\n{tomli_w.dumps(nested(found.settings))}"
+    write_files(out, {f"{stem(found.contest.name)}.toml": text})
 
 
 def shown(by: str, one: Score | None) -> str:
@@ -285,7 +255,7 @@ def write_all(
     from heteroselect.comparison.report import tuned  # Matplotlib takes a second to import
 
     def plain(one: Score | None) -> list[float | None] | None:
-        return None if one is None else [value if abs(value) < float("inf") else None for value in one]
+        return None if one is None else [value if math.isfinite(value) else None for value in one]
 
     methods = {
         one.contest.name: {
@@ -299,8 +269,7 @@ def write_all(
         for one in found
     }
     content = {"command": command, "by": by, "seeds": list(seeds), "budgets": list(budgets), "methods": methods}
-    with as_user_error(out):
-        write_whole(out / "tune.json", (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+    write_files(out, {"tune.json": as_json(content)})
     tuned.write(found, by, out, command)
 
 
@@ -310,9 +279,7 @@ def read(folder: Path, names: Sequence[str], seeds: Sequence[int]) -> dict[str, 
         used = set(read_json(folder / "tune.json")["seeds"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SettingError(f"--tuned: {folder} holds no tune.json of `{MADE}` ({error}).") from error
-    if both := sorted(used & set(seeds)):
-        numbers = ", ".join(map(str, both))
-        raise SettingError(f"--seeds: {numbers} was used for tuning; give seeds that were not, to be fair.")
+    _refuse_shared(used, seeds, "was used for tuning; give seeds that were not, to be fair")
     return {name: _settings_in(folder / f"{stem(name)}.toml", name) for name in names}
 
 

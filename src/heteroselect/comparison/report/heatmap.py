@@ -16,7 +16,6 @@ from heteroselect.comparison.cross import OUTCOMES, Crossing
 from heteroselect.comparison.cross_table import (
     brought,
     effect_rows,
-    in_line,
     interaction,
     left_out,
     missing_of_papers,
@@ -24,7 +23,7 @@ from heteroselect.comparison.cross_table import (
     pair_rows,
     told,
 )
-from heteroselect.comparison.over_seeds import FINAL
+from heteroselect.comparison.over_seeds import FINAL, in_line
 from heteroselect.comparison.report.figure import STYLE, save, saved
 from heteroselect.comparison.report.html import listed, page, picture, row, section, table
 from heteroselect.comparison.report.style import INK, QUIET
@@ -94,7 +93,7 @@ def render(crossing: Crossing, command: str) -> str:
     for name, outcome in OUTCOMES.items():
         effects = crossing.effects(name)
         heading = f"{outcome.title}, {outcome.unit}"
-        said = "; ".join(f"{crossing.pair(place)}: {in_line(crossing, name, place)}" for place in crossing.cells)
+        said = "; ".join(f"{crossing.pair(place)}: {in_line(*told(crossing, name, place))}" for place in crossing.cells)
         with rc_context(STYLE | {"svg.fonttype": "none"}):
             parts = [picture(saved(draw(crossing, [name]), ".svg"), f"{heading}. {said}")]
         if effects is None:
