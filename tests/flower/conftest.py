@@ -14,6 +14,7 @@ if find_spec("flwr"):
     from flwr.app import Message
 
     from heteroselect.engines.flower.engine import FlowerEngine
+    from heteroselect.engines.flower.exchange import Exchange
     from heteroselect.engines.flower.reply import Site, reply
 
 from heteroselect.core.flat import FlatModel
@@ -77,7 +78,7 @@ def small(method: str | None = None, **changes: Any) -> Experiment:
 def gathered(experiment: Experiment, nodes: Nodes, **more: Any) -> FlowerEngine:
     """The engine over these nodes, once it has found all clients."""
     settings = {"run": "a", "kept": {}, "claims": experiment.method.outlier_filter.claims, **more}
-    engine = FlowerEngine(nodes, FlatModel(experiment.module).layout, experiment.config.clients, **settings)
+    engine = FlowerEngine(Exchange(nodes, experiment.config.clients, **settings), FlatModel(experiment.module).layout)
     engine.gather()
     return engine
 

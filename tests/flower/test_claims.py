@@ -14,7 +14,6 @@ from flwr.app import Error, Message
 from heteroselect.core.flat import Weights
 from heteroselect.core.messages import Calibrate, Order, Question
 from heteroselect.engines.flower.homes import PATIENCE
-from heteroselect.engines.flower.owners import Owners
 from heteroselect.engines.flower.post import GridPost
 from heteroselect.engines.flower.records import (
     BODY,
@@ -66,7 +65,7 @@ def test_how_many_examples_a_client_has_is_said_once(tmp_path, known, nodes_of, 
     """A node that starts again says another number, and so does an upload."""
     experiment = small()
     nodes, sizes = nodes_of(experiment, tmp_path), experiment.server().population.sizes.tolist()
-    engine = gathered(experiment, nodes, examples=dict(enumerate(sizes)) if known else None)
+    engine = gathered(experiment, nodes, examples=dict(enumerate(sizes)) if known else {})
     assert engine.troubles() == []
     nodes.sites.append(nodes.sites[2])
     nodes.lose = lambda message: message.metadata.dst_node_id == 1002
@@ -157,7 +156,7 @@ def test_keys_that_the_command_registered_hold_before_the_first_contact(tmp_path
     nodes.sites.append(replace(nodes.sites[0], clients=everybody))  # answers come last to first
     nodes.keys = {place: f"key {place}" for place in range(7)}
     for _ in range(2):
-        engine = gathered(experiment, nodes, owners=Owners({k: f"key {k}" for k in range(6)}))
+        engine = gathered(experiment, nodes, owners={k: f"key {k}" for k in range(6)})
         assert engine.homes.at == {k: 1000 + k for k in range(6)}
         assert engine.troubles() == [Event(k, "claim", "a node with another key claims it") for k in range(6)]
 

@@ -87,8 +87,7 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
             settings = {"partition-id": place, "num-partitions": 3, "memory": str(tmp_path / f"memory{place}")}
             address = f"192.0.2.{4 * place + 1}"
             flower.supernode(f"node{place}", settings, superlink=address, prefix=[*inside, host(place)])
-        plan = Plan("deploy", "t", 3, timeout=200.0).text
-        flower.submit({"config": to_toml(config), "out": str(out), "work": str(work), "memory": "", "plan": plan})
+        flower.submit(Plan("deploy", "t", 3, timeout=200.0).app(config, out) | {"work": str(work)})
         until = time.monotonic() + 500
         while not finished(out):
             assert not (work / ERROR).exists(), (work / ERROR).read_text()

@@ -161,7 +161,7 @@ def test_a_client_that_claims_to_have_most_of_the_examples_is_not_believed(tmp_p
             return found
 
     strategy, _ = started(Boasting(tmp_path))
-    assert strategy._server.population.sizes.tolist() == [60, 60, 60, 600, 60]
+    assert strategy._session.server.population.sizes.tolist() == [60, 60, 60, 600, 60]
     first = [(event.client, event.kind, event.detail) for event in strategy.records[0].events]
     assert first == [(3, "claim", "its number of examples of 1e+09 was taken as 600")]
 

@@ -12,10 +12,11 @@ MOST = 10**12  # examples of a client: sums of them do not overflow
 GROWTH = 1e6  # how many times as large as before (as 1 at least) batch-norm statistics may be
 
 
-def check_loss(loss: object) -> None:
-    """Refuse what is no number, or too large for one."""
+def check_loss(loss: object) -> float:
+    """The loss, unless it is no number, or too large for one."""
     if not (isinstance(loss, float) and abs(loss) < HUGE):
         raise RecordError(f"its loss is {loss}")
+    return loss
 
 
 def check_upload(upload: Upload) -> None:
