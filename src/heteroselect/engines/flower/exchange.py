@@ -20,7 +20,7 @@ from heteroselect.engines.flower.down import LACKS, Down
 from heteroselect.engines.flower.homes import NodeDirectory
 from heteroselect.engines.flower.notes import LONGEST, Notes
 from heteroselect.engines.flower.post import Transport, content_of, message_to
-from heteroselect.engines.flower.records import BODY, REFUSED, Give, Header, RecordError, Settled
+from heteroselect.engines.flower.records import BODY, REFUSED, Give, Header, RecordError
 from heteroselect.errors import HeteroSelectError
 from heteroselect.round.claims import FEWEST, bounded_speeds
 from heteroselect.world import MeasuredLinks
@@ -123,7 +123,7 @@ class Exchange:
 
     def _message(self, request: Request, since: int, down: Down | None, whole: bool) -> Message:
         client = request.client
-        settled = tuple(Settled(int(round), bool(used)) for round, used in self._settled(client))
+        settled = {int(round): bool(used) for round, used in self._settled(client)}
         header = Header(self.run, client, type(request).__name__, settled, since, request.round)
         model = {} if down is None else down.to(client, there=self._there.get(client), whole=whole)
         return message_to(self.homes.at[client], header, request, {**model, **self.more}, self.timeout)

@@ -33,20 +33,16 @@ class Simulator:
         task: Task,
         method: Method,
         *,
-        together: bool = True,
         kept: MutableMapping[int, PartState] | None = None,
     ) -> None:
-        self.pool, self.clients, self.task, self.method, self.together = pool, clients, task, method, together
+        self.pool, self.clients, self.task, self.method = pool, clients, task, method
+        self.layout: Layout = pool.layout
         self.kept: MutableMapping[int, PartState] = {} if kept is None else kept
         self._rows_fit, self._steps = True, 0
         self._rows: dict[tuple[int, int], Together] = {}
         self._pending: dict[int, Pending] = {}
         self._held: dict[int, Learnt] = {}
         self._scoring = Scoring(clients, task)
-
-    @property
-    def layout(self) -> Layout:
-        return self.pool.layout
 
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
         if not self._small:
@@ -99,7 +95,7 @@ class Simulator:
     @property
     def _small(self) -> bool:
         """Whether clients may be taken together: a small model that draws no random numbers."""
-        return self.together and self.layout.size <= SMALL and self.task.draws == Draws()
+        return self.layout.size <= SMALL and self.task.draws == Draws()
 
     def _worker(self, client: int, model: FlatModel) -> Worker:
         return Worker(self.clients[client], model, self.task, self.method)
