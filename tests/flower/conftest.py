@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from scripts import script
 
 if find_spec("flwr"):
     from flwr.app import Message
@@ -175,3 +178,20 @@ def carried(tmp_path: Path) -> Callable[..., Carried]:
         return Carried(made, tmp_path / memory, places)
 
     return new
+
+
+@pytest.fixture
+def joined() -> Iterator[Callable[[int], list[Any]]]:
+    """Makes so many hosts, each with a link of its own to a server, in network namespaces."""
+    if not os.environ.get("HETEROSELECT_NETWORK"):
+        pytest.skip("it makes network namespaces: run by make test-network")
+    links = script("studies/shaped_links.py")
+    with ExitStack() as made:
+
+        def join(count: int) -> list[Any]:
+            try:
+                return made.enter_context(links.joined(count))
+            except links.UnavailableError as error:
+                pytest.skip(str(error))
+
+        yield join

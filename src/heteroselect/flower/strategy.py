@@ -93,8 +93,9 @@ class HeteroSelectStrategy(Strategy):
                 moment, server, self.method, session.engine, self.environment, self.streams, selected=selected
             )
         )
-        session.orders = session.handover.orders(session.round)
-        return session.orders
+        orders = session.handover.orders(session.round)
+        session.waits = bool(orders)
+        return orders
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -102,7 +103,7 @@ class HeteroSelectStrategy(Strategy):
         """The model that is shown after the round: what came back is decoded, screened, weighed and added to it."""
         session = self._session
         assert session is not None
-        if session.orders:  # a round that found nobody to order anything has ended already
+        if session.waits:  # a round that found nobody to order anything has ended already
             session.handover.replies.put(list(replies))
         played = session.round.result()
         record = played.record
@@ -162,14 +163,14 @@ class HeteroSelectStrategy(Strategy):
 
 @dataclass
 class _Session:
-    """What there is once the clients are found; `round` and its `orders` are those of the present round."""
+    """What there is once the clients are found; `round` is the present one, which `waits` for replies."""
 
     handover: "_Handover"
     engine: FlowerEngine
     server: Server
     uploads: dict[int, Update]
     round: "Future[RoundOutcome]" = field(default_factory=Future)
-    orders: list[Message] = field(default_factory=list)
+    waits: bool = False
 
 
 def client_settings(config: Config) -> str:
