@@ -17,7 +17,7 @@ import pytest
 from heteroselect.engines.flower.records import PAYLOAD, Header, to_array
 from heteroselect.flower.guard import end, left
 from heteroselect.flower.keys import make_node_key
-from heteroselect.flower.processes import Flower, Tls
+from heteroselect.flower.processes import Flower
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import read_rounds, read_summary, whole_rounds
 from heteroselect.settings.config import load
@@ -159,8 +159,8 @@ def stranger(out: Path, tmp_path: Path, process: subprocess.Popen) -> str:
     private, _ = make_node_key(tmp_path / "keys", "stranger")
     address = tomllib.loads((scratch / "home" / "config.toml").read_text())["superlink"]["here"]["address"]
     port = int(address.rpartition(":")[2])
-    tls, log = Tls(out / "flower" / "keys" / "ca.crt", Path(), Path()), tmp_path / "stranger.log"
-    with Flower(tmp_path, tls, port) as flower:
+    log = tmp_path / "stranger.log"
+    with Flower(tmp_path, out / "flower" / "keys", port) as flower:
         flower.supernode("stranger", {"partition-id": 0, "num-partitions": 2}, key=private)
         wait_for(lambda: any(text in log.read_text() for text in (REFUSED, ACCEPTED)), process)
     return log.read_text()

@@ -302,21 +302,6 @@ def test_a_node_that_cannot_say_who_lives_there_has_nobody(name, value, carried)
         here.engine(timeout=0.1)
 
 
-def test_a_client_stays_where_it_lives_until_its_node_falls_silent(carried):
-    """A node that claims everybody gets nobody; where the first home does not answer any more, the new one has it."""
-    here = carried()
-    nodes, engine = here.nodes, here.engine()
-    everybody = replace(nodes.sites[0], clients={k: one for site in nodes.sites for k, one in site.clients.items()})
-    before = dict(engine.homes.at)
-    nodes.sites.append(everybody)
-    engine.losses(here.weights, ask(4))
-    assert engine.homes.at == before
-    nodes.sites.append(nodes.sites[4])
-    nodes.lose = lambda message: message.metadata.dst_node_id == before[4]
-    engine.losses(here.weights, ask(4))
-    assert engine.homes.at == {**before, 4: nodes.first + 7}
-
-
 def test_a_node_that_has_let_a_whole_timeout_pass_is_not_waited_for_again(carried):
     here = carried()
     nodes, engine = here.nodes, here.engine()

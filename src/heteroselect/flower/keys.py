@@ -22,25 +22,24 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import NameOID
 
 from heteroselect.errors import HeteroSelectError
-from heteroselect.flower.processes import LOOPBACK, Tls
 
+LOOPBACK = "127.0.0.1"
+CA, CERTIFICATE, KEY = "ca.crt", "server.pem", "server.key"
 _UNUSED = dict.fromkeys(
     ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only"),
     False,
 )
 
 
-def make_tls(folder: Path, hosts: Sequence[str] = (), days: int = 30) -> Tls:
-    """An authority and a certificate for the loopback and for these names and addresses; the authority's key is not
-    kept, so that nobody can make another certificate that nodes would believe."""
+def make_tls(folder: Path, hosts: Sequence[str] = (), days: int = 30) -> None:
+    """Write an authority and a certificate for the loopback and for these names and addresses; the authority's key is
+    not kept, so that nobody can make another certificate that nodes would believe."""
     names = [_host(name) for name in dict.fromkeys(("localhost", LOOPBACK, *hosts))]
     authority, server = generate_private_key(SECP384R1()), generate_private_key(SECP384R1())
-    tls = Tls(folder / "ca.crt", folder / "server.pem", folder / "server.key")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    tls.ca.write_bytes(_certified(authority, authority, days))
-    tls.certificate.write_bytes(_certified(server, authority, days, names))
-    _write_private(tls.key, server, PrivateFormat.PKCS8)
-    return tls
+    (folder / CA).write_bytes(_certified(authority, authority, days))
+    (folder / CERTIFICATE).write_bytes(_certified(server, authority, days, names))
+    _write_private(folder / KEY, server, PrivateFormat.PKCS8)
 
 
 def make_node_key(folder: Path, name: str) -> tuple[Path, Path]:

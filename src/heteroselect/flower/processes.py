@@ -30,11 +30,11 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.files import appending, read_json, sweep, write_whole
 from heteroselect.flower import guard
 from heteroselect.flower.guard import MARK, clean_up, end, left
+from heteroselect.flower.keys import CA, CERTIFICATE, KEY, LOOPBACK
 from heteroselect.flower.plan import APP, ERROR, PID, write_app
 from heteroselect.runs.folder import as_user_error
 from heteroselect.runs.loop import defer_signals
 
-LOOPBACK = "127.0.0.1"
 OFFLINE = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "FLWR_DISABLE_UPDATE_CHECK": "1",
@@ -53,24 +53,16 @@ _OURS = re.compile(
 """The names of all files in a run's folder of work."""
 
 
-@dataclass(frozen=True)
-class Tls:
-    """The files of a SuperLink with TLS that lets in only SuperNodes it knows."""
-
-    ca: Path
-    certificate: Path
-    key: Path
-
-
 @dataclass
 class Flower:
     """Use as a context manager: when it closes, all processes have ended.
 
-    All addresses are the loopback's by default; `prefix` is a command to start the SuperLink through.
+    All addresses are the loopback's by default; `prefix` is a command to start the SuperLink through. With `tls`, a
+    folder of certificates (`make_tls`), it lets in only SuperNodes that it knows.
     """
 
     work: Path
-    tls: Tls | None = None
+    tls: Path | None = None
     port: int = 0
     listen: str = LOOPBACK
     prefix: Sequence[str] = ()
@@ -90,7 +82,7 @@ class Flower:
         self.home.mkdir()
         self.port = self.port or free_port()
         connection: dict[str, Any] = {"address": f"{LOOPBACK}:{self.port}"}
-        connection |= {"root-certificates": str(self.tls.ca)} if self.tls else {"insecure": True}
+        connection |= {"root-certificates": str(self.tls / CA)} if self.tls else {"insecure": True}
         config = {"superlink": {"default": _CONNECTION, _CONNECTION: connection}}
         (self.home / "config.toml").write_text(tomli_w.dumps(config), encoding="utf-8")
         return self
@@ -114,8 +106,8 @@ class Flower:
         command = [*self.prefix, "flower-superlink", "--host", self.listen, "--port", str(self.port), *options]
         command += ["--database", str(self.work / "superlink.db")]
         if self.tls:
-            command += ["--ssl-ca-certfile", str(self.tls.ca), "--ssl-certfile", str(self.tls.certificate)]
-            command += ["--ssl-keyfile", str(self.tls.key), "--enable-supernode-auth"]
+            command += ["--ssl-ca-certfile", str(self.tls / CA), "--ssl-certfile", str(self.tls / CERTIFICATE)]
+            command += ["--ssl-keyfile", str(self.tls / KEY), "--enable-supernode-auth"]
         else:
             command.append("--insecure")
         self.start("superlink", command)
@@ -136,7 +128,7 @@ class Flower:
         command += ["--superlink", f"{superlink}:{self.port}", "--host", LOOPBACK, "--port", str(free_port())]
         # as Flower takes them: a text in quotes, a number as it is
         command += ["--node-config", " ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())]
-        command += ["--root-certificates", str(self.tls.ca)] if self.tls else ["--insecure"]
+        command += ["--root-certificates", str(self.tls / CA)] if self.tls else ["--insecure"]
         if key is not None:
             command += ["--auth-supernode-private-key", str(key)]
         self.start(name, command, {FILE: str(self.work / f"{name}.uplink")})

@@ -19,7 +19,7 @@ from heteroselect.runs.guard import locked, refuse_links
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
 
-MEMORY = "memory"
+MEMORY, KEYS = "memory", "keys"
 PATIENCE = 180.0  # seconds in which an app that was submitted should have started
 ENDING = 20.0  # seconds in which a ServerApp that has done its work should have ended
 PAUSE = 10.0  # seconds from one try to start a dead SuperNode to the next
@@ -38,9 +38,11 @@ def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], No
         tidy(work, keep=True)  # of an earlier try: what counts is in the checkpoints and the memory
         refuse_links(work)  # such as one in the place of a folder that is written into
         if not finished(path):
-            with as_user_error(work):
-                tls = make_tls(work / "keys") if plan.tls else None
-            with Flower(work, tls) as flower:
+            keys = work / KEYS if plan.tls else None
+            if keys:
+                with as_user_error(work):
+                    make_tls(keys)
+            with Flower(work, keys) as flower:
                 _Supervisor(flower, path, config, plan, watch).run()
         tidy(work)
         forget(path / MEMORY)
@@ -54,7 +56,6 @@ class _Supervisor:
     config: Config
     plan: Plan
     watch: Callable[[Line], None] | None
-    keys: dict[str, Path] = field(default_factory=dict)
     digests: list[str] = field(default_factory=list)  # of the nodes' keys, by their places
     tried: dict[str, float] = field(default_factory=dict)  # when dead SuperNodes were started again
     left: int = RESTARTS
@@ -65,6 +66,10 @@ class _Supervisor:
         places = range(0 if self.plan.mode == "simulate" else self.plan.nodes)
         self._superlink()
         for place in places:
+            if self.flower.tls:
+                _, public = make_node_key(self.flower.tls, _name(place))
+                self.flower.register(public)
+                self.digests.append(digest_of(public))
             self._node(place)
         self._submit()
         while not self._over():
@@ -90,14 +95,10 @@ class _Supervisor:
         self.submitted = time.monotonic()
 
     def _node(self, place: int) -> None:
-        name = _name(place)
-        if self.plan.tls and name not in self.keys:
-            self.keys[name], public = make_node_key(self.flower.work / "keys", name)
-            self.flower.register(public)
-            self.digests.append(digest_of(public))
+        name, keys = _name(place), self.flower.tls
         memory = str(self.path / MEMORY / name)
         settings = {"partition-id": place, "num-partitions": self.plan.nodes, "memory": memory}
-        self.flower.supernode(name, settings, key=self.keys.get(name))
+        self.flower.supernode(name, settings, key=keys / name if keys else None)
 
     def _revive_server(self) -> None:
         """Start the SuperLink or the ServerApp again where it has died."""
