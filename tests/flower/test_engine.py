@@ -207,19 +207,6 @@ def test_a_client_that_gives_no_loss_counts_as_the_least_informative(record, car
     assert all(np.isfinite(losses))
 
 
-def test_an_answer_in_anothers_name_or_of_another_run_does_not_count(carried):
-    here = carried()
-
-    def harm(message: Message) -> None:
-        header = Header.read(message.content)
-        other = {1: replace(header, client=2), 3: replace(header, run="b")}
-        message.content[HEADER] = other.get(header.client, header).to_record()
-
-    here.nodes.harm(harm, "Order")
-    uploads = here.engine().train(here.weights, order(*range(5)), {})
-    assert [upload.client for upload in uploads] == [0, 2, 4]
-
-
 @pytest.mark.parametrize("method", [None, "optimal-client-sampling", "scaffold"])
 def test_a_server_that_fell_back_to_a_checkpoint_ends_in_the_same_bits(tmp_path, method, carried):
     """The server dies in round 4, after its clients have trained (and some have sent what they held); its last

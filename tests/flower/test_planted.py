@@ -34,6 +34,7 @@ def test_a_supernode_runs_no_code_of_the_folder(tmp_path: Path) -> None:
     marker, work = tmp_path / "marker", tmp_path / "work"
     plant(work, marker)
     with Flower(work) as flower:
+        assert [path.name for path in flower.home.iterdir()] == ["config.toml"], "no app of somebody else's"
         flower.supernode("supernode-0", {"partition-id": 0, "num-partitions": 1})
         flower.wait_for("supernode-0", "Starting Flower SuperNode")  # it has imported all that it needs
     assert not marker.exists(), marker.read_text()
@@ -55,12 +56,6 @@ def test_what_is_submitted_is_the_app_and_nothing_that_was_there(
     with Flower(tmp_path) as flower:
         assert flower.submit({"plan": "a"}) == "7"
     assert sorted(packed) == [".info/CONTENT", "pyproject.toml"]
-
-
-def test_flower_finds_no_app_that_somebody_else_has_installed(tmp_path: Path) -> None:
-    (tmp_path / "home" / "apps").mkdir(parents=True)  # in the run's folder
-    with Flower(tmp_path) as flower:
-        assert [path.name for path in flower.home.iterdir()] == ["config.toml"]
 
 
 def begun(tmp_path: Path) -> Path:

@@ -153,20 +153,6 @@ def test_a_client_that_fails_is_missing_and_the_round_goes_on(tmp_path):
     assert result.arrays is not None
 
 
-def test_a_client_that_claims_to_have_most_of_the_examples_is_not_believed(tmp_path):
-    class Boasting(Grid):
-        def reply(self, message, client):
-            found = super().reply(message, client)
-            if found.content["header"]["kind"] == "Hello" and client == 3:
-                found.content["body"]["examples"] = [10**9]
-            return found
-
-    strategy, _ = started(Boasting(tmp_path))
-    assert strategy._session.server.population.sizes.tolist() == [60, 60, 60, 600, 60]
-    first = [(event.client, event.kind, event.detail) for event in strategy.records[0].events]
-    assert first == [(3, "claim", "its number of examples of 1e+09 was taken as 600")]
-
-
 def test_a_client_belongs_to_its_key_in_an_app_of_ones_own(tmp_path):
     """A node with another key turns up after the first round and claims client 0, whose node has gone."""
 
