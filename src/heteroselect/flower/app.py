@@ -42,23 +42,22 @@ server = ServerApp()
 client = ClientApp()
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=2)  # between messages where the process is kept, as in Ray's actors
 def _experiment(config: str, plan: str) -> Experiment:
     return prepare(Plan.of(plan).load(tomllib.loads(config)))
 
 
 @lru_cache(maxsize=2)
+def _model(config: str, plan: str) -> FlatModel:
+    return FlatModel(_experiment(config, plan).module)
+
+
+@lru_cache(maxsize=2)
 def _site(config: str, plan: str, place: int, places: int, memory: str) -> Site:
-    """Kept between messages where the process is, as in Ray's actors."""
     experiment = _experiment(config, plan)
     there = {one.id: one for one in experiment.clients() if one.id % places == place}
     folder = Path(memory) if memory else default_memory()
     return Site(there, _model(config, plan), experiment.task, experiment.method, folder, experiment.weights)
-
-
-@lru_cache(maxsize=2)
-def _model(config: str, plan: str) -> FlatModel:
-    return FlatModel(_experiment(config, plan).module)
 
 
 def answer(message: Message, context: Context) -> Message:
