@@ -140,8 +140,7 @@ def played(flower: Flower, hosts: Sequence[Host], case: Case, rounds: int, fixed
     RunFolder.create(out, to_toml(loaded.config)).close()
     for host, link in zip(hosts, links_of(loaded), strict=True):
         shape(host, link)
-    plan = Plan("deploy", new_token(), len(hosts), timeout=PATIENCE / 2).text
-    app = {"config": to_toml(loaded.config), "out": str(out), "work": str(work), "memory": "", "plan": plan}
+    app = Plan("deploy", new_token(), len(hosts), timeout=PATIENCE / 2).app(loaded.config, out) | {"work": str(work)}
     logs, done, until = Logs([flower.work / f"{host.name}.log" for host in hosts]), 0, time.monotonic() + PATIENCE
     logs.look(0.0)  # what an earlier case has left there
     logs.seconds.clear()

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scripts import script
+
 if find_spec("flwr"):
     from flwr.app import Message
 
     from heteroselect.engines.flower.engine import FlowerEngine
+    from heteroselect.engines.flower.exchange import Exchange
+    from heteroselect.engines.flower.records import Header
     from heteroselect.engines.flower.reply import Site, reply
 
 from heteroselect.core.flat import FlatModel
 from heteroselect.engines.simulate.engine import Simulator
 from heteroselect.engines.simulate.pool import Pool
 from heteroselect.runs.experiment import Experiment, prepare
-from heteroselect.runs.loop import Engine, Opening, evaluator
+from heteroselect.runs.folder import RunFolder
+from heteroselect.runs.loop import Engine, evaluator, play
 from heteroselect.runs.progress import Progress
+from heteroselect.runs.result import Result
 from heteroselect.settings.config import load
 
 SMALL = {
@@ -35,7 +42,7 @@ SMALL = {
 
 
 class Nodes:
-    """A post whose nodes live here. `lose` says which answers never come, `spoil` changes them."""
+    """A post whose nodes live here. `lose` says which messages are never answered, `spoil` changes the answers."""
 
     def __init__(self, experiment: Experiment, memory: Path, places: int | None = None) -> None:
         places = places or experiment.config.clients
@@ -64,44 +71,71 @@ class Nodes:
         for message in messages:
             self.seen.append(message)
             if not self.lose(message):
-                answer = reply(message, self.sites[message.metadata.dst_node_id - self.first])
-                answers.append(self.spoil(answer))
+                answers.append(self.spoil(self.reply(message)))
         return answers[::-1]  # in no order to rely on
 
+    def reply(self, message: Message) -> Message:
+        return reply(message, self.sites[message.metadata.dst_node_id - self.first])
 
-def small(method: str | None = None, **changes: Any) -> Experiment:
-    usual = {key: value for key, value in SMALL.items() if method is None or key != "method.score.batches"}
-    return prepare(load("mnist", method=method, changes={**usual, **changes}))
+    def harm(
+        self, how: Callable[[Message], Message | None], kind: str = "", client: int | None = None, round: int = 0
+    ) -> list[int]:
+        """Change the answers of this kind, client (of a Hello: node at this place) and round, or put others in their
+        place; the rounds in which it happened are added to what is returned."""
+        harmed = []
 
+        def spoil(message: Message) -> Message:
+            header = Header.read(message.content)
+            who = message.metadata.src_node_id - self.first if header.kind == "Hello" else header.client
+            if kind not in ("", header.kind) or client not in (None, who) or round not in (0, header.round):
+                return message
+            harmed.append(header.round)
+            return how(message) or message
 
-def gathered(experiment: Experiment, nodes: Nodes, **more: Any) -> FlowerEngine:
-    """The engine over these nodes, once it has found all clients."""
-    settings = {"run": "a", "kept": {}, "claims": experiment.method.outlier_filter.claims, **more}
-    engine = FlowerEngine(nodes, FlatModel(experiment.module).layout, experiment.config.clients, **settings)
-    engine.gather()
-    return engine
-
-
-def opening_on(experiment: Experiment, nodes: Nodes, **more: Any) -> Opening:
-    @contextmanager
-    def opening(progress: Progress) -> Iterator[Engine]:
-        with Pool(experiment.module) as pool:
-            clients = gathered(experiment, nodes, kept=progress.kept, timeout=1.0, **more)
-            yield Engine(clients, evaluator(experiment, pool))
-
-    return opening
+        self.spoil = spoil
+        return harmed
 
 
-def opening_of(experiment: Experiment, kind: type[Simulator]) -> Opening:
-    """A simulator of another kind."""
+class Carried:
+    """A small run over nodes of this process; `more` are settings of its exchange."""
 
-    @contextmanager
-    def opening(progress: Progress) -> Iterator[Engine]:
-        with Pool(experiment.module) as pool:
-            clients = kind(pool, experiment.clients(), experiment.task, experiment.method, kept=progress.kept)
-            yield Engine(clients, evaluator(experiment, pool))
+    def __init__(self, experiment: Experiment, memory: Path, places: int | None) -> None:
+        self.experiment, self.weights = experiment, experiment.weights
+        self.nodes = Nodes(experiment, memory, places)
 
-    return opening
+    def engine(self, **more: Any) -> FlowerEngine:
+        """The engine over these nodes, once it has found all clients."""
+        here = self.experiment
+        settings = {"run": "a", "kept": {}, "claims": here.method.outlier_filter.claims, **more}
+        engine = FlowerEngine(Exchange(self.nodes, here.config.clients, **settings), FlatModel(here.module).layout)
+        engine.gather()
+        return engine
+
+    def play(self, folder: RunFolder | None = None, *, found: Any = None, watch: Any = None, **more: Any) -> Result:
+        @contextmanager
+        def opening(progress: Progress) -> Iterator[Engine]:
+            with Pool(self.experiment.module) as pool:
+                clients = self.engine(kept=progress.kept, timeout=1.0, **more)
+                yield Engine(clients, evaluator(self.experiment, pool))
+
+        return play(self.experiment, folder, threads=1, engine=opening, found=found, watch=watch)
+
+    def simulated(self, kind: type[Simulator] = Simulator) -> Result:
+        @contextmanager
+        def opening(progress: Progress) -> Iterator[Engine]:
+            with Pool(self.experiment.module) as pool:
+                here = self.experiment
+                clients = kind(pool, here.clients(), here.task, here.method, kept=progress.kept)
+                yield Engine(clients, evaluator(here, pool))
+
+        return play(self.experiment, None, threads=1, engine=opening)
+
+    def check(self, mine: Result | None = None) -> Result:
+        """The run, which is the simulator's to the bit."""
+        mine, theirs = mine or self.play(), self.simulated()
+        assert mine.rounds == theirs.rounds
+        assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+        return mine
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> None:
@@ -127,26 +161,37 @@ def _nobody_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homes, "ARRIVAL", 0.1)
 
 
-@pytest.fixture(name="nodes_of")
-def _nodes() -> type[Nodes]:
-    return Nodes
+@pytest.fixture
+def carried(tmp_path: Path) -> Callable[..., Carried]:
+    """A small run with these changes, or one that is given."""
+
+    def new(
+        method: str | None = None,
+        *,
+        places: int | None = None,
+        memory: str = "memory",
+        experiment: Experiment | None = None,
+        **changes: Any,
+    ) -> Carried:
+        usual = {key: value for key, value in SMALL.items() if method is None or key != "method.score.batches"}
+        made = experiment or prepare(load("mnist", method=method, changes={**usual, **changes}))
+        return Carried(made, tmp_path / memory, places)
+
+    return new
 
 
-@pytest.fixture(name="small")
-def _small() -> Callable[..., Experiment]:
-    return small
+@pytest.fixture
+def joined() -> Iterator[Callable[[int], list[Any]]]:
+    """Makes so many hosts, each with a link of its own to a server, in network namespaces."""
+    if not os.environ.get("HETEROSELECT_NETWORK"):
+        pytest.skip("it makes network namespaces: run by make test-network")
+    links = script("studies/shaped_links.py")
+    with ExitStack() as made:
 
+        def join(count: int) -> list[Any]:
+            try:
+                return made.enter_context(links.joined(count))
+            except links.UnavailableError as error:
+                pytest.skip(str(error))
 
-@pytest.fixture(name="gathered")
-def _gathered() -> Callable[..., FlowerEngine]:
-    return gathered
-
-
-@pytest.fixture(name="opening_on")
-def _opening_on() -> Callable[..., Opening]:
-    return opening_on
-
-
-@pytest.fixture(name="opening_of")
-def _opening_of() -> Callable[[Experiment, type[Simulator]], Opening]:
-    return opening_of
+        yield join

@@ -10,7 +10,7 @@ from heteroselect.engines.flower.records import RecordError
 
 @pytest.mark.parametrize("loss", [0.0, -0.99e30, 0.99e30])
 def test_a_loss_is_a_number_of_some_size(loss):
-    check_loss(loss)
+    assert check_loss(loss) == loss
 
 
 @pytest.mark.parametrize("loss", [HUGE, -HUGE, float("nan"), float("inf"), 1, "1.0", [1.0], None])
@@ -24,15 +24,13 @@ def test_an_upload_reports_numbers(report):
     check_upload(Upload(0, b"", 5, report))
 
 
-@pytest.mark.parametrize("report", [{"norm": -1e-9}, {"rms": -1.0}, {"memory": -1.0}, {"loss": HUGE}, {"loss": "3"}])
-def test_a_length_below_0_and_what_is_no_number_are_refused(report):
-    with pytest.raises(RecordError, match=r"^its report is not made of numbers$"):
-        check_upload(Upload(0, b"", 5, report))
+REPORTS = [{"norm": -1e-9}, {"rms": -1.0}, {"memory": -1.0}, {"loss": HUGE}, {"loss": "3"}]
 
 
-def test_examples_are_a_number_too():
+@pytest.mark.parametrize(("examples", "report"), [*((5, report) for report in REPORTS), (float("nan"), {})])
+def test_a_length_below_0_and_what_is_no_number_are_refused(examples, report):
     with pytest.raises(RecordError, match=r"^its report is not made of numbers$"):
-        check_upload(Upload(0, b"", float("nan"), {}))
+        check_upload(Upload(0, b"", examples, report))
 
 
 BEFORE = {"a.running_mean": torch.tensor([0.5, -2.0]), "a.running_var": torch.tensor([0.25, 0.5])}
@@ -59,14 +57,11 @@ def test_statistics_grow_so_much_at_most_from_1_or_from_the_largest_before(name,
             check_statistics(found, BEFORE)
 
 
+OTHER = [torch.zeros(3), torch.zeros(2, dtype=torch.float64)]
+
+
 @pytest.mark.parametrize(
-    "found",
-    [
-        {},
-        {**BEFORE, "b.running_mean": torch.zeros(2)},
-        {**BEFORE, "a.running_mean": torch.zeros(3)},
-        {**BEFORE, "a.running_mean": torch.zeros(2, dtype=torch.float64)},
-    ],
+    "found", [{}, {**BEFORE, "b.running_mean": torch.zeros(2)}, *({**BEFORE, "a.running_mean": one} for one in OTHER)]
 )
 def test_statistics_of_other_names_shapes_or_types_are_of_another_model(found):
     with pytest.raises(RecordError, match=r"^its statistics are not of this model$"):

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,45 +19,13 @@ from heteroselect.flower.guard import MARK, end, left
 from heteroselect.flower.plan import ERROR
 from heteroselect.flower.processes import OFFLINE
 from heteroselect.runs.folder import finished, read_summary
+from scripts import script
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow, pytest.mark.network]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "flower.md"
-HOSTS = {"server": "192.0.2.1", "device": "192.0.2.2"}
-
-
-def space(host: str) -> str:
-    return f"heteroselect-two-{host}"
-
-
-def ip(*words: object) -> None:
-    subprocess.run(["ip", *map(str, words)], check=True, capture_output=True)
-
-
-@pytest.fixture
-def network() -> Iterator[None]:
-    """Two hosts and a cable."""
-    if not os.environ.get("HETEROSELECT_NETWORK"):
-        pytest.skip("it makes network namespaces: run by make test-network")
-    if not shutil.which("ip"):
-        pytest.skip("ip is not installed (Debian's iproute2)")
-    try:
-        for host in HOSTS:
-            ip("netns", "add", space(host))
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"network namespaces cannot be made here: {error.stderr.decode().strip()}")
-    try:
-        ends = ["hs-server", "netns", space("server"), "type", "veth", "peer", "name", "hs-device"]
-        ip("link", "add", *ends, "netns", space("device"))
-        for host, address in HOSTS.items():
-            ip("-n", space(host), "link", "set", "lo", "up")
-            ip("-n", space(host), "addr", "add", f"{address}/30", "dev", f"hs-{host}")
-            ip("-n", space(host), "link", "set", f"hs-{host}", "up")
-        yield
-    finally:
-        for host in HOSTS:
-            with contextlib.suppress(subprocess.CalledProcessError):
-                ip("netns", "del", space(host))
+links = script("studies/shaped_links.py")
+HOSTS = {"server": links.SERVER, "device": links.Host(0).name}
 
 
 def commands() -> list[tuple[str, bool, str]]:
@@ -93,7 +60,7 @@ class Machines:
         kept = {name: value for name, value in os.environ.items() if name != "FLWR_HOME"}
         with log.open("ab") as out:
             return subprocess.Popen(
-                ["ip", "netns", "exec", space(host), "sh", "-c", line],
+                [*links.inside(HOSTS[host]), "sh", "-c", line],
                 cwd=here, env={**kept, **OFFLINE, **more}, stdin=subprocess.DEVNULL, stdout=out,
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
@@ -126,7 +93,8 @@ class Machines:
             process.wait()
 
 
-def test_the_commands_of_the_page_run_a_preset_from_one_machine_on_another(tmp_path: Path, network: None):
+def test_the_commands_of_the_page_run_a_preset_from_one_machine_on_another(tmp_path: Path, joined):
+    joined(1)
     machines = Machines(tmp_path)
     run = tmp_path / "server" / "run"
     try:

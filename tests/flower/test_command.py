@@ -3,12 +3,11 @@
 import json
 import sys
 import tomllib
-from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
-from heteroselect import flower, methods
+from heteroselect import flower
 from heteroselect.cli import app
 from heteroselect.cli.flower import _config
 from heteroselect.errors import HeteroSelectError
@@ -28,17 +27,6 @@ def test_a_cohort_larger_than_the_clients_becomes_all_of_them():
     assert _config("mnist", None, None, None, clients=30)[0].selected == 10
     assert _config("mnist", None, ["selected=2"], None, clients=3)[0].selected == 2
     assert _config("mnist", None, None, None, clients=None)[0].clients == 100
-
-
-def test_a_method_of_ones_own_goes_by_its_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    source = "from dataclasses import replace\nfrom heteroselect import methods\n"
-    (tmp_path / "mine.py").write_text(source + "mine = replace(methods.get('fedavg'), name='mine')\n")
-    config, own = _config("mnist", "mine.py:mine", None, None, clients=3)
-    assert (config.method_name, own["method"]) == ("mine", f"{tmp_path}/mine.py:mine")
-    here = _experiment(to_toml(config), Plan("deploy", "a", 3, **own).text)
-    assert here.method == replace(methods.get("fedavg"), name="mine")
-    assert here.config.method == config.method
 
 
 def test_method_and_parts_of_ones_own_may_be_in_several_files(tmp_path, monkeypatch):
@@ -62,6 +50,7 @@ def test_method_and_parts_of_ones_own_may_be_in_several_files(tmp_path, monkeypa
     monkeypatch.chdir("/")
     here = _experiment(to_toml(config), plan.text)
     assert here.config.method == config.method
+    assert (config.method_name, here.method.name) == ("mine", "mine")
     assert (type(here.method.server_optimizer).__name__, here.method.server_optimizer.factor) == ("Double", 3.0)
     for file, key in (("part.py", "method.server_optimizer.kind"), ("mine.py", "--method")):
         text = (tmp_path / file).read_text()
@@ -87,14 +76,6 @@ def test_a_server_that_does_not_wait_is_refused(tmp_path, monkeypatch, command):
     with pytest.raises(HeteroSelectError, match=r"method\.async_mode\.kind: buffer is for the simulator; on Flower"):
         run("flower", command, "mnist", "--method", "fedbuff")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_files_of_a_world_are_named_by_their_whole_paths(tmp_path, monkeypatch):
-    """Flower's processes work elsewhere."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "links.csv").write_text("second,up_mbps\n0,1\n")
-    config, _ = _config("mnist", None, ["world.links=trace", "world.trace=links.csv"], None)
-    assert config.world.trace == str(tmp_path / "links.csv")
 
 
 def test_a_run_on_flower_is_resumed_on_flower(tmp_path):
@@ -134,7 +115,10 @@ def test_an_interruption_says_how_to_go_on_and_exits_as_the_shell_expects(tmp_pa
 
 def test_paths_are_whole_because_flowers_processes_work_elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.npz").touch()
+    for name in ("mine.npz", "links.csv"):
+        (tmp_path / name).touch()
+    world = ["world.links=trace", "world.trace=links.csv"]
+    assert _config("mnist", None, world, None)[0].world.trace == str(tmp_path / "links.csv")
     config, _ = _config("mnist", None, ["data.name=mine.npz", "data.dir=."], None, clients=3)
     assert (config.data.name, config.data.dir) == (str(tmp_path / "mine.npz"), str(tmp_path))
     assert _config("mnist", None, ["data.name=cifar10"], None, clients=3)[0].data.name == "cifar10"

@@ -13,22 +13,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from flwr.app import Message
 
 from heteroselect.engines.flower.records import PAYLOAD, Header, to_array
-from heteroselect.engines.flower.reply import reply
 from heteroselect.flower.guard import end, left
 from heteroselect.flower.keys import make_node_key
-from heteroselect.flower.processes import Flower, Tls
+from heteroselect.flower.processes import Flower
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import read_rounds, read_summary, whole_rounds
-from heteroselect.runs.loop import play
 from heteroselect.settings.config import load
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
 
 # nobody is asked for a loss, so that a round is one message for each client
 SETTINGS = {"method.score.mode": "stale", "method.solver.steps": 5}
+CHANGES = {**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}
 
 
 @contextmanager
@@ -64,9 +62,7 @@ def rounds_at(out: Path, node: str) -> dict[str, set[int]]:
     return found
 
 
-def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_one_lost_answer(
-    tmp_path, nodes_of, opening_on
-):
+def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_one_lost_answer(tmp_path, carried):
     """After round 1 the SuperLink is killed: the command starts it again and goes on from the checkpoint. In round 2
     a SuperNode is killed in the middle of its work: the round goes on without it after the timeout, and in round 3
     it is back with its memory."""
@@ -87,7 +83,7 @@ def test_with_its_superlink_and_a_supernode_killed_the_run_ends_in_the_bits_of_o
     assert process.returncode == 0, errors
     events = [[(event["client"], event["kind"]) for event in line["events"]] for line in read_rounds(out)]
     assert events == [[], [(1, "missing")], [(1, "trouble")]], "it came back as another node"
-    assert read_summary(out)["model_sha256"] in {expected(tmp_path, nodes_of, opening_on, t) for t in (True, False)}
+    assert read_summary(out)["model_sha256"] in {expected(carried, t) for t in (True, False)}
     assert not (out / "flower").exists()
 
 
@@ -112,7 +108,7 @@ mine = replace(methods.get("heteroselect"), name="mine")
 
 
 def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_command_was_killed_goes_on(
-    tmp_path, nodes_of, opening_on
+    tmp_path, carried
 ):
     """The garbage comes with a method of one's own, whose file the nodes load as well, and that of a part. With the
     killed command goes all that it has started. The command that goes on makes new keys, and no client moves."""
@@ -150,18 +146,11 @@ def test_over_tls_strangers_are_refused_garbage_does_no_harm_and_a_run_whose_com
     lines = read_rounds(out)
     assert [[(event["client"], event["kind"]) for event in line["events"]] for line in lines] == [[(1, "rejected")]] * 3
 
-    here = prepare(load("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
-    nodes = nodes_of(here, tmp_path / "memory")
-    nodes.spoil = spoil
-    theirs = play(here, None, threads=1, engine=opening_on(here, nodes))
+    here = carried(experiment=prepare(load("mnist", changes=CHANGES)))
+    here.nodes.harm(lambda message: message.content.update({PAYLOAD: to_array(bytes(100))}), "Order", 1)
+    theirs = here.play()
     assert json.loads(done.stdout)["model_sha256"] == theirs.summary["model_sha256"]
     assert lines == theirs.rounds
-
-
-def spoil(message: Message) -> Message:
-    if Header.read(message.content).client == 1 and PAYLOAD in message.content:
-        message.content[PAYLOAD] = to_array(bytes(100))
-    return message
 
 
 def stranger(out: Path, tmp_path: Path, process: subprocess.Popen) -> str:
@@ -170,24 +159,23 @@ def stranger(out: Path, tmp_path: Path, process: subprocess.Popen) -> str:
     private, _ = make_node_key(tmp_path / "keys", "stranger")
     address = tomllib.loads((scratch / "home" / "config.toml").read_text())["superlink"]["here"]["address"]
     port = int(address.rpartition(":")[2])
-    tls, log = Tls(out / "flower" / "keys" / "ca.crt", Path(), Path()), tmp_path / "stranger.log"
-    with Flower(tmp_path, tls, port) as flower:
+    log = tmp_path / "stranger.log"
+    with Flower(tmp_path, out / "flower" / "keys", port) as flower:
         flower.supernode("stranger", {"partition-id": 0, "num-partitions": 2}, key=private)
         wait_for(lambda: any(text in log.read_text() for text in (REFUSED, ACCEPTED)), process)
     return log.read_text()
 
 
-def expected(tmp_path, nodes_of, opening_on, trained: bool) -> str:
+def expected(carried, trained: bool) -> str:
     """The model of the same run where the answer of client 1 in round 2 is lost, with or without its training."""
-    here = prepare(load("mnist", changes={**SETTINGS, "clients": 2, "selected": 2, "rounds": 3}))
-    nodes = nodes_of(here, tmp_path / f"memory-{trained}")
+    here = carried(experiment=prepare(load("mnist", changes=CHANGES)), memory=f"memory-{trained}")
 
     def lose(message) -> bool:
         header = Header.read(message.content)
-        lost = header.kind == "Order" and header.client == 1 and message.metadata.group_id == "2"
+        lost = (header.kind, header.client, header.round) == ("Order", 1, 2)
         if lost and trained:
-            reply(message, nodes.sites[1])
+            here.nodes.reply(message)
         return lost
 
-    nodes.lose = lose
-    return play(here, None, threads=1, engine=opening_on(here, nodes)).summary["model_sha256"]
+    here.nodes.lose = lose
+    return here.play().summary["model_sha256"]

@@ -15,7 +15,6 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import HeteroSelectStrategy
 from heteroselect.parts.compress import CodedSteps, wire
 from heteroselect.runs.folder import RunFolder
-from heteroselect.runs.loop import play
 from heteroselect.runs.progress import find_latest
 from heteroselect.settings.config import to_toml
 
@@ -107,53 +106,21 @@ def flip_unseen(content):
     content[STEPS] = to_array(before + flipped)
 
 
-def cut(content):
-    content[STEPS] = to_array(from_array(content, STEPS)[:-1])
+DAMAGE = {
+    "flipped": flip,
+    "flipped unseen": flip_unseen,
+    "cut": lambda content: content.update({STEPS: to_array(from_array(content, STEPS)[:-1])}),
+    "empty": lambda content: content.update({STEPS: to_array(b"")}),
+    "one length less": lambda content: content[WAY].update(lengths=content[WAY]["lengths"][:-1]),
+    "one length more": lambda content: content[WAY].update(lengths=[*content[WAY]["lengths"], 0]),
+    "later round": lambda content: content[WAY].update(round=content[WAY]["round"] + 1),
+    "no way": lambda content: content.pop(WAY),
+    "no steps": lambda content: content.pop(STEPS),
+    "buffers cut": lambda content: content.update({MODEL: to_array(from_array(content, MODEL)[:-1])}),
+}
 
 
-def empty(content):
-    content[STEPS] = to_array(b"")
-
-
-def one_length_less(content):
-    content[WAY]["lengths"] = content[WAY]["lengths"][:-1]
-
-
-def one_length_more(content):
-    content[WAY]["lengths"] = [*content[WAY]["lengths"], 0]
-
-
-def later_round(content):
-    content[WAY]["round"] += 1
-
-
-def no_way(content):
-    del content[WAY]
-
-
-def no_steps(content):
-    del content[STEPS]
-
-
-def cut_buffers(content):
-    content[MODEL] = to_array(from_array(content, MODEL)[:-1])
-
-
-DAMAGE = [
-    flip,
-    flip_unseen,
-    cut,
-    empty,
-    one_length_less,
-    one_length_more,
-    later_round,
-    no_way,
-    no_steps,
-    cut_buffers,
-]
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 @pytest.mark.parametrize("has", [0, 2])
 def test_a_client_whose_steps_were_damaged_lacks_the_model_and_keeps_what_it_had(tmp_path, walked, has, damage):
     models, trail = walked
@@ -170,10 +137,6 @@ def test_a_client_whose_steps_were_damaged_lacks_the_model_and_keeps_what_it_had
     assert torch.equal(get(down, memory, start)[0].vector, models[3]), "the next message helps"
 
 
-def played(experiment, nodes, opening_on):
-    return play(experiment, None, threads=1, engine=opening_on(experiment, nodes))
-
-
 def fetched(nodes):
     """The bytes of parameters that really went down, whole or as steps, and how many messages had them whole."""
     sizes, whole = 0, 0
@@ -186,16 +149,11 @@ def fetched(nodes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["fedavg", "heteroselect", "optimal-client-sampling", "heteroselect2"])
-def test_a_run_is_the_simulators_to_the_bit_and_sends_what_the_ledger_counts(
-    tmp_path, name, nodes_of, small, opening_on
-):
+def test_a_run_is_the_simulators_to_the_bit_and_sends_what_the_ledger_counts(name, carried):
     """Also where clients are scored, where they hold what they learnt, and where both ways are ternary."""
-    experiment = small(method=name, **KIND, **(TERNARY if name == "heteroselect2" else {}))
-    nodes = nodes_of(experiment, tmp_path)
-    mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
-    assert mine.rounds == theirs.rounds
-    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
-    sizes, whole = fetched(nodes)
+    here = carried(name, **KIND, **(TERNARY if name == "heteroselect2" else {}))
+    mine = here.check()
+    sizes, whole = fetched(here.nodes)
     assert whole == 0
     # of four bytes: everybody's loss, or the length of what it learnt
     numbers = 0 if name in ("fedavg", "heteroselect2") else 4 * 6
@@ -203,29 +161,25 @@ def test_a_run_is_the_simulators_to_the_bit_and_sends_what_the_ledger_counts(
 
 
 @pytest.mark.slow
-def test_nodes_that_lost_their_files_are_sent_the_whole_model(tmp_path, nodes_of, small, opening_on):
-    experiment = small(method="fedavg", **KIND)
-    nodes = nodes_of(experiment, tmp_path)
+def test_nodes_that_lost_their_files_are_sent_the_whole_model(tmp_path, carried):
+    here = carried("fedavg", **KIND)
 
     def forgetful(message):
         for file in tmp_path.rglob("model.safetensors"):
             file.unlink()
         return False
 
-    nodes.lose = forgetful
-    nodes.sites = [replace(site, start=None) for site in nodes.sites]
-    mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
-    assert mine.rounds == theirs.rounds
-    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
-    assert fetched(nodes)[1] == 12, "three clients in each of four rounds"
+    here.nodes.lose = forgetful
+    here.nodes.sites = [replace(site, start=None) for site in here.nodes.sites]
+    here.check()
+    assert fetched(here.nodes)[1] == 12, "three clients in each of four rounds"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_steps_that_were_damaged_on_their_way_end_in_the_same_bits(tmp_path, damage, nodes_of, small, opening_on):
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_steps_that_were_damaged_on_their_way_end_in_the_same_bits(damage, carried):
     """Those of round 3: in round 4 its clients go on from the model that they were then sent whole."""
-    experiment = small(method="heteroselect2", **KIND, **TERNARY)
-    nodes, damaged = nodes_of(experiment, tmp_path), []
+    here, damaged = carried("heteroselect2", **KIND, **TERNARY), []
 
     def harm(message):
         content = message.content
@@ -234,36 +188,29 @@ def test_steps_that_were_damaged_on_their_way_end_in_the_same_bits(tmp_path, dam
             damaged.append(message.metadata.dst_node_id)
         return False
 
-    nodes.lose = harm
-    mine, theirs = played(experiment, nodes, opening_on), play(experiment, None, threads=1)
-    assert mine.rounds == theirs.rounds
-    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
-    whole = [one.metadata.dst_node_id for one in nodes.seen if WAY in one.content and one.content[WAY]["since"] < 0]
+    here.nodes.lose = harm
+    here.check()
+    seen = here.nodes.seen
+    whole = [one.metadata.dst_node_id for one in seen if WAY in one.content and one.content[WAY]["since"] < 0]
     assert whole == damaged
     assert len(damaged) == 3
 
 
 @pytest.mark.slow
-def test_a_server_that_falls_back_ends_in_the_same_bits(tmp_path, nodes_of, small, opening_on):
+def test_a_server_that_falls_back_ends_in_the_same_bits(tmp_path, carried):
     """Nodes are then ahead of the server: the steps that they are sent do not help them, and they say so."""
-    experiment = small(method="fedavg", **KIND, **{"simulate.checkpoint_rounds": 2})
-    nodes, path = nodes_of(experiment, tmp_path / "memory"), tmp_path / "run"
+    here, path = carried("fedavg", **KIND, **{"simulate.checkpoint_rounds": 2}), tmp_path / "run"
 
     def broken(line):
         if line["round"] == 3:
             raise RuntimeError("the machine is gone")
 
-    folder = RunFolder.create(path, to_toml(experiment.config))
     with pytest.raises(RuntimeError, match="gone"):
-        play(experiment, folder, threads=1, engine=opening_on(experiment, nodes), watch=broken)
-    found = find_latest(experiment, path, print)
+        here.play(RunFolder.create(path, to_toml(here.experiment.config)), watch=broken)
+    found = find_latest(here.experiment, path, print)
     assert len(found[0].lines) == 2
-    reopened = RunFolder.reopen(path, 2)
-    mine = play(experiment, reopened, threads=1, found=found, engine=opening_on(experiment, nodes))
-    theirs = play(experiment, None, threads=1)
-    assert mine.rounds == theirs.rounds
-    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
-    assert any(WAY in message.content for message in nodes.seen)
+    here.check(here.play(RunFolder.reopen(path, 2), found=found))
+    assert any(WAY in message.content for message in here.nodes.seen)
 
 
 def test_a_strategy_refuses_steps():

@@ -85,9 +85,10 @@ def test_whoever_is_claimed_by_another_node_is_asked_for_a_life_sign(clock):
     assert found.at == {0: 8}
 
 
-def test_a_client_whose_node_is_gone_is_nowhere_until_another_brings_it():
+@pytest.mark.parametrize("known", [{}, {0: 5, 1: 6}], ids=["claimed", "known"])
+def test_a_client_whose_node_is_gone_is_nowhere_until_another_brings_it(known):
     post = Named(n7={0: 5}, n8={1: 6})
-    found = of(post)
+    found = of(post, examples=dict(known))
     found.meet(1.0)
     assert found.heard(0)
     found.silent = {7}

@@ -3,12 +3,7 @@
 The hosts are the test's own and nothing leaves them; they have addresses of the block for documentation.
 """
 
-import contextlib
-import os
-import shutil
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,56 +14,16 @@ from heteroselect.flower.processes import Flower
 from heteroselect.runs.api import settings_of
 from heteroselect.runs.folder import RunFolder, finished, read_rounds
 from heteroselect.settings.config import to_toml
+from scripts import script
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow, pytest.mark.network]
 
 MBPS = [0.5, 1.0, 2.0]
 FEATURES = 26_000  # × 10 classes × 4 bytes: 17 s at 0.5 Mb/s
-SERVER = "heteroselect-server"
+links = script("studies/shaped_links.py")
 
 
-def host(place: int) -> str:
-    return f"heteroselect-node{place}"
-
-
-def ip(*words: object) -> None:
-    subprocess.run(["ip", *map(str, words)], check=True, capture_output=True)
-
-
-@pytest.fixture
-def network() -> Iterator[None]:
-    """A server and three nodes, each with a cable of its own that is slow towards the server."""
-    if not os.environ.get("HETEROSELECT_NETWORK"):
-        pytest.skip("it makes network namespaces: run by make test-network")
-    if not shutil.which("ip") or not shutil.which("tc"):
-        pytest.skip("ip and tc are not installed (Debian's iproute2)")
-    hosts = [SERVER, *(host(place) for place in range(len(MBPS)))]
-    try:
-        for name in hosts:
-            ip("netns", "add", name)
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"network namespaces cannot be made here: {error.stderr.decode().strip()}")
-    try:
-        for name in hosts:
-            ip("-n", name, "link", "set", "lo", "up")
-        for place, speed in enumerate(MBPS):
-            node, here, there = host(place), f"hs{place}", f"hsn{place}"
-            ip("link", "add", here, "netns", SERVER, "type", "veth", "peer", "name", there, "netns", node)
-            ip("-n", SERVER, "addr", "add", f"192.0.2.{4 * place + 1}/30", "dev", here)
-            ip("-n", node, "addr", "add", f"192.0.2.{4 * place + 2}/30", "dev", there)
-            ip("-n", SERVER, "link", "set", here, "up")
-            ip("-n", node, "link", "set", there, "up")
-            rate = ["rate", f"{int(speed * 1000)}kbit", "burst", "4kb", "latency", "400ms"]
-            command = ["tc", "-n", node, "qdisc", "add", "dev", there, "root", "tbf", *rate]
-            subprocess.run(command, check=True, capture_output=True)
-        yield
-    finally:
-        for name in hosts:
-            with contextlib.suppress(subprocess.CalledProcessError):
-                ip("netns", "del", name)
-
-
-def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: None):
+def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, joined):
     rng = np.random.default_rng(0)
     data = tmp_path / "data.npz"
     np.savez(data, x=rng.normal(size=(90, FEATURES)).astype(np.float32), y=np.arange(90) % 10)
@@ -80,15 +35,16 @@ def test_links_are_measured_and_the_slow_one_is_capped(tmp_path: Path, network: 
     config, out, work = settings_of("mnist", changes=changes), tmp_path / "run", tmp_path / "work"
     RunFolder.create(out, to_toml(config)).close()
     work.mkdir()
-    inside = ["ip", "netns", "exec"]
-    with Flower(work, listen="0.0.0.0", prefix=[*inside, SERVER]) as flower:  # of its own namespace: the three cables
+    hosts = joined(len(MBPS))
+    for host, mbps in zip(hosts, MBPS, strict=True):
+        links.shape(host, links.Link(mbps * 1e6))
+    with Flower(work, listen="0.0.0.0", prefix=links.inside(links.SERVER)) as flower:
         flower.superlink()
-        for place in range(3):
-            settings = {"partition-id": place, "num-partitions": 3, "memory": str(tmp_path / f"memory{place}")}
-            address = f"192.0.2.{4 * place + 1}"
-            flower.supernode(f"node{place}", settings, superlink=address, prefix=[*inside, host(place)])
-        plan = Plan("deploy", "t", 3, timeout=200.0).text
-        flower.submit({"config": to_toml(config), "out": str(out), "work": str(work), "memory": "", "plan": plan})
+        for host in hosts:
+            memory = str(tmp_path / f"memory{host.place}")
+            settings = {"partition-id": host.place, "num-partitions": 3, "memory": memory}
+            flower.supernode(host.name, settings, superlink=host.server, prefix=host.prefix)
+        flower.submit(Plan("deploy", "t", 3, timeout=200.0).app(config, out) | {"work": str(work)})
         until = time.monotonic() + 500
         while not finished(out):
             assert not (work / ERROR).exists(), (work / ERROR).read_text()

@@ -12,7 +12,8 @@ import pytest
 
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.guard import MARK, end, exists, left
-from heteroselect.flower.processes import LOOPBACK, PROCESSES, Flower, end_orphans, free_port
+from heteroselect.flower.keys import LOOPBACK
+from heteroselect.flower.processes import PROCESSES, Flower, end_orphans, free_port
 
 SLEEP = "import time; time.sleep(600)"
 DETACHED = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{SLEEP}'], start_new_session=True)"
@@ -26,7 +27,10 @@ def test_what_a_process_has_started_in_a_session_of_its_own_is_ended_with_it(tmp
             while len(left(flower.mark)) < 2:
                 assert flower.alive("parent")
             found = left(flower.mark)
+            assert exists(flower.guard.pid)
+            assert flower.guard.pid not in found
         assert not any(exists(pid) for pid in found)
+        assert flower.guard.returncode == 0
         assert exists(other.pid)
         assert not flower.scratch.exists()
     finally:
@@ -56,6 +60,7 @@ def test_asked_twice_to_end_it_still_ends_what_it_started(tmp_path):
 import os, signal, sys, threading
 from pathlib import Path
 from heteroselect.flower.guard import exists
+from heteroselect.flower.keys import LOOPBACK
 from heteroselect.flower.processes import Flower
 flower = Flower(Path({str(tmp_path)!r}))
 try:
@@ -95,6 +100,7 @@ def test_a_command_that_is_killed_leaves_nothing_listening(tmp_path, start):
     code = f"""
 import sys, time
 from pathlib import Path
+from heteroselect.flower.keys import LOOPBACK
 from heteroselect.flower.processes import Flower
 with Flower(Path({str(tmp_path)!r}), port={port}) as flower:
 {start}
@@ -137,10 +143,3 @@ def test_where_the_guard_was_killed_as_well_the_next_command_ends_what_is_left(t
         for process in (orphan, other):
             process.kill()
             process.wait()
-
-
-def test_the_guard_goes_with_a_command_that_ends_well(tmp_path):
-    with Flower(tmp_path) as flower:
-        assert exists(flower.guard.pid)
-        assert flower.guard.pid not in left(flower.mark)
-    assert flower.guard.returncode == 0

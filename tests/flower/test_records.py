@@ -16,7 +16,6 @@ from heteroselect.engines.flower.records import (
     HEADER,
     Header,
     RecordError,
-    Settled,
     from_array,
     from_bytes,
     from_record,
@@ -61,9 +60,9 @@ def test_a_model_arrives_with_buffers_and_what_goes_with_it():
 
 
 def test_a_header_carries_what_became_of_uploads():
-    header = Header("run", 4, "Order", (Settled(3, True), Settled(9, False)), 2)
+    header = Header("run", 4, "Order", {3: True, 9: False}, 2)
     assert Header.read(RecordDict({HEADER: header.to_record()})) == header
-    assert Header.read(RecordDict({HEADER: Header("run", 4, "Order").to_record()})).settled == ()
+    assert Header.read(RecordDict({HEADER: Header("run", 4, "Order").to_record()})).settled == {}
 
 
 @pytest.mark.parametrize("data", [b"", b"nothing", b"\xff" * 100, to_bytes(Weights(torch.zeros(3), {}))[:-1]])

@@ -11,7 +11,6 @@ import pytest
 from heteroselect.engines.simulate.engine import Simulator
 from heteroselect.runs.experiment import prepare
 from heteroselect.runs.folder import read_rounds, read_summary
-from heteroselect.runs.loop import play
 from heteroselect.settings.config import load
 
 pytestmark = [pytest.mark.flower, pytest.mark.slow]
@@ -29,7 +28,7 @@ class Noting(Simulator):
         return uploads
 
 
-def test_the_same_selection_payloads_and_model_as_the_simulator(tmp_path: Path, opening_of):
+def test_the_same_selection_payloads_and_model_as_the_simulator(tmp_path: Path, carried):
     out = tmp_path / "run"
     command = [sys.executable, "-m", "heteroselect", "flower", "simulate", "mnist", "--clients", "10", "--rounds", "3"]
     command += ["--set", "data.validation_fraction=0.1", "--set", "data.evaluate=validation"]
@@ -38,8 +37,7 @@ def test_the_same_selection_payloads_and_model_as_the_simulator(tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     changes = {"clients": 10, "rounds": 3, "selected": 4, "seed": 7}
     changes |= {"data.validation_fraction": 0.1, "data.evaluate": "validation"}
-    experiment = prepare(load("mnist", changes=changes))
-    mine = play(experiment, None, threads=1, engine=opening_of(experiment, Noting))
+    mine = carried(experiment=prepare(load("mnist", changes=changes))).simulated(Noting)
     assert read_rounds(out) == mine.rounds
     assert json.loads(done.stdout) == read_summary(out)
     assert read_summary(out)["model_sha256"] == mine.summary["model_sha256"]

@@ -55,25 +55,21 @@ AVERAGED = replace(TUNED, name="averaged", model_average=ExponentialAverage())
 class Grid:
     """Flower's grid, with the clients' code behind it."""
 
-    def __init__(self, memory: Path, failing: int | None = None, **own) -> None:
-        self.memory, self.failing, self.answers, self.own = memory, failing, {}, own
+    def __init__(self, memory: Path, **own) -> None:
+        self.memory, self.answers, self.own = memory, {}, own
 
     def get_node_ids(self):
         return [70 + client for client in reversed(range(CLIENTS))]
 
+    def reply(self, message, client):
+        context = SimpleNamespace(node_config={"partition-id": client})
+        return answer(message, context, **{"model": network, "data": data(client), "memory": self.memory, **self.own})
+
     def push_messages(self, messages):
-        numbers = []
-        for message in messages:
-            number = str(len(self.answers))
+        numbers = [str(len(self.answers) + place) for place in range(len(messages))]
+        for number, message in zip(numbers, messages, strict=True):
             message.metadata.__dict__["_message_id"] = number
-            client = message.metadata.dst_node_id - 70
-            if client == self.failing and message.metadata.message_type == "train":
-                self.answers[number] = Message(Error(0, "out of memory"), reply_to=message)
-            else:
-                context = SimpleNamespace(node_config={"partition-id": client})
-                own = {"model": network, "data": data(client), "memory": self.memory, **self.own}
-                self.answers[number] = answer(message, context, **own)
-            numbers.append(number)
+            self.answers[number] = self.reply(message, message.metadata.dst_node_id - 70)
         return numbers
 
     def pull_messages(self, message_ids):
@@ -144,26 +140,17 @@ def test_a_part_from_a_file_is_named_at_the_server_and_at_the_clients(tmp_path):
 
 
 def test_a_client_that_fails_is_missing_and_the_round_goes_on(tmp_path):
-    strategy, result = started(Grid(tmp_path, failing=1))
+    class Failing(Grid):
+        def reply(self, message, client):
+            if client == 1 and message.metadata.message_type == "train":
+                return Message(Error(0, "out of memory"), reply_to=message)
+            return super().reply(message, client)
+
+    strategy, result = started(Failing(tmp_path))
     for record in strategy.records:
         assert [event.client for event in record.events] == ([1] if 1 in record.selected else [])
     assert any(record.events for record in strategy.records)
     assert result.arrays is not None
-
-
-def test_a_client_that_claims_to_have_most_of_the_examples_is_not_believed(tmp_path):
-    class Boasting(Grid):
-        def pull_messages(self, message_ids):
-            found = super().pull_messages(message_ids)
-            for message in found:
-                if message.content["header"]["kind"] == "Hello" and message.metadata.src_node_id == 73:
-                    message.content["body"]["examples"] = [10**9]
-            return found
-
-    strategy, _ = started(Boasting(tmp_path))
-    assert strategy._server.population.sizes.tolist() == [60, 60, 60, 600, 60]
-    first = [(event.client, event.kind, event.detail) for event in strategy.records[0].events]
-    assert first == [(3, "claim", "its number of examples of 1e+09 was taken as 600")]
 
 
 def test_a_client_belongs_to_its_key_in_an_app_of_ones_own(tmp_path):
@@ -176,18 +163,8 @@ def test_a_client_belongs_to_its_key_in_an_app_of_ones_own(tmp_path):
                 there[0] = SimpleNamespace(node_id=80, public_key=b"another")
             return there
 
-        def push_messages(self, messages):
-            for message in messages:
-                if message.metadata.dst_node_id == 80:
-                    message.metadata.dst_node_id = 70
-            return super().push_messages(messages)
-
-        def pull_messages(self, message_ids):
-            found = super().pull_messages(message_ids)
-            for message in found:
-                if len(strategy.records) and message.metadata.src_node_id == 70:
-                    message.metadata.__dict__["_src_node_id"] = 80
-            return found
+        def reply(self, message, client):
+            return super().reply(message, 0 if client == 10 else client)
 
     strategy = HeteroSelectStrategy(
         network, clients=CLIENTS, selected=5, rounds=2, settings=CHANGES, timeout=5, keys=True
@@ -215,11 +192,10 @@ def test_a_round_in_which_nobody_has_a_node_leaves_no_replies_behind(tmp_path):
 
 def test_what_goes_wrong_in_a_round_comes_out_of_it(tmp_path):
     class Broken(Grid):
-        def pull_messages(self, message_ids):
-            found = super().pull_messages(message_ids)
-            if any("Question" in str(dict(m.content["header"])) for m in found if m.has_content()):
+        def reply(self, message, client):
+            if message.content["header"]["kind"] == "Question":
                 raise RuntimeError("the grid is gone")
-            return found
+            return super().reply(message, client)
 
     with pytest.raises(RuntimeError, match="the grid is gone"):
         started(Broken(tmp_path))
@@ -240,17 +216,9 @@ def test_the_example_learns_and_is_short(tmp_path, monkeypatch):
     accuracies = []
 
     class Moons(Grid):
-        def push_messages(self, messages):
-            numbers = []
-            for message in messages:
-                number = str(len(self.answers))
-                message.metadata.__dict__["_message_id"] = number
-                client = message.metadata.dst_node_id - 70
-                node, run = {"partition-id": client}, {"memory": str(tmp_path)}
-                context = SimpleNamespace(node_config=node, run_config=run)
-                self.answers[number] = app.reply(message, context)
-                numbers.append(number)
-            return numbers
+        def reply(self, message, client):
+            node, run = {"partition-id": client}, {"memory": str(tmp_path)}
+            return app.reply(message, SimpleNamespace(node_config=node, run_config=run))
 
     original = MetricRecord.__init__
 

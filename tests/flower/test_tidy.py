@@ -17,9 +17,8 @@ from heteroselect.flower.processes import Flower, tidy
 from heteroselect.settings.config import load, to_toml
 
 OURS = [
-    *("home/config.toml", "home/apps/x/y.py", "app/pyproject.toml", "keys/server.key", "keys/supernode-0.pub"),
-    *("superlink.db", "superlink.db-wal", "supernode-11.log", "supernode-0.uplink", "processes.json", "error"),
-    *("error.log", "server.pid", ".processes.json.partial"),
+    *("keys/server.key", "keys/supernode-0.pub", "superlink.db", "superlink.db-wal", "supernode-11.log"),
+    *("supernode-0.uplink", "processes.json", "error", "error.log", "server.pid", ".processes.json.partial"),
 ]
 THEIRS = ["thesis.txt", "keys/my.key", "app/notes.md", "logs/superlink.log", "my.db"]
 MEMORIES = [
@@ -42,7 +41,7 @@ def test_only_our_names_are_removed(tmp_path: Path) -> None:
     fill(tmp_path / "work", OURS)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "precious").write_text("mine")
-    (tmp_path / "work" / "home" / "link").symlink_to(tmp_path / "outside")
+    (tmp_path / "work" / "keys" / "supernode-1").symlink_to(tmp_path / "outside")
     tidy(tmp_path / "work", keep=True)
     assert list((tmp_path / "work").iterdir()) == []
     fill(tmp_path / "work", [*OURS, *THEIRS])

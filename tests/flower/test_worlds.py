@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from heteroselect.runs.loop import play
-
 pytestmark = pytest.mark.slow  # whole runs
 
 TRACE = "client,second,up_mbps,down_mbps\n0,0,0.02,1\n0,1,0.005,2\n0,4,0.04,1\n0,5,0,3\n1,0,0.01,1\n1,9,0.1,4\n"
@@ -19,16 +17,13 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS.keys())
-def test_every_world_gives_the_simulators_rounds(tmp_path, monkeypatch, world, nodes_of, small, opening_on):
+def test_every_world_gives_the_simulators_rounds(tmp_path, monkeypatch, world, carried):
     monkeypatch.chdir(tmp_path)
     Path("links.csv").write_text(TRACE)
     Path("there.csv").write_text(INTERVALS)
-    experiment = small(**{"world.charge": "everything", "world.step_seconds_max": 1.0, **world})
-    mine = play(experiment, None, threads=1, engine=opening_on(experiment, nodes_of(experiment, tmp_path / "memory")))
-    theirs = play(experiment, None, threads=1)
-    assert mine.rounds == theirs.rounds
-    assert mine.summary["model_sha256"] == theirs.summary["model_sha256"]
+    here = carried(**{"world.charge": "everything", "world.step_seconds_max": 1.0, **world})
+    rounds = here.check().rounds
     if "world.availability.kind" in world:
-        there = [line["world"]["available"] for line in theirs.rounds]
-        assert min(there) < experiment.config.clients, "the world makes no difference"
-        assert any(event["kind"] == "missing" for line in theirs.rounds for event in line["events"])
+        there = [line["world"]["available"] for line in rounds]
+        assert min(there) < here.experiment.config.clients, "the world makes no difference"
+        assert any(event["kind"] == "missing" for line in rounds for event in line["events"])

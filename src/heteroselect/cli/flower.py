@@ -12,7 +12,7 @@ from heteroselect.cli.commands import Command
 from heteroselect.cli.terminal import own_files, print_result, say, terminable
 from heteroselect.errors import FolderError, SettingError
 from heteroselect.flower import require_flower
-from heteroselect.flower.plan import Plan, new_token, refuse_steps
+from heteroselect.flower.plan import APP, Plan, new_token, refuse_steps, write_app
 from heteroselect.runs.display.progress import note, watching, where
 from heteroselect.runs.folder import CONFIG, WORK, RunFolder, as_user_error, finished, megabytes_before, numbered
 from heteroselect.runs.guard import FILES, made, refuse_links
@@ -156,7 +156,6 @@ def write(
     already. The same again goes on with a run that was stopped."""
     require_flower()
     from heteroselect.flower.keys import digest_of
-    from heteroselect.flower.processes import APP, write_app
 
     config, own = _config(preset, method, set_, None, nodes=nodes, seed=seed, rounds=rounds, clients=clients)
     if key and len(key) != nodes:
@@ -167,9 +166,8 @@ def write(
         raise SettingError(f"--key: {error.filename} cannot be read ({error.strerror}).") from error
     plan = Plan("cluster", new_token(), nodes, timeout=timeout, **own)
     path = _created(plan, config, out_dir).absolute()
-    settings = {"config": to_toml(config), "out": str(path), "work": str(path / WORK), "memory": "", "plan": plan.text}
     with as_user_error(path):
-        write_app(path / WORK / APP, {**settings, "keys": " ".join(digests)})
+        write_app(path / WORK / APP, plan.app(config, path, keys=digests))
     note(f"`flwr run {path / WORK / APP} SUPERLINK` starts the run in {path}, or goes on with it.")
 
 

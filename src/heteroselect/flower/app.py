@@ -18,7 +18,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from heteroselect.core.flat import FlatModel
 from heteroselect.engines.flower.engine import FlowerEngine
-from heteroselect.engines.flower.owners import Owners
+from heteroselect.engines.flower.exchange import Exchange
 from heteroselect.engines.flower.post import GridPost
 from heteroselect.engines.flower.reply import Site, default_memory, reply
 from heteroselect.engines.simulate.pool import Pool
@@ -42,23 +42,22 @@ server = ServerApp()
 client = ClientApp()
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=2)  # between messages where the process is kept, as in Ray's actors
 def _experiment(config: str, plan: str) -> Experiment:
     return prepare(Plan.of(plan).load(tomllib.loads(config)))
 
 
 @lru_cache(maxsize=2)
+def _model(config: str, plan: str) -> FlatModel:
+    return FlatModel(_experiment(config, plan).module)
+
+
+@lru_cache(maxsize=2)
 def _site(config: str, plan: str, place: int, places: int, memory: str) -> Site:
-    """Kept between messages where the process is, as in Ray's actors."""
     experiment = _experiment(config, plan)
     there = {one.id: one for one in experiment.clients() if one.id % places == place}
     folder = Path(memory) if memory else default_memory()
     return Site(there, _model(config, plan), experiment.task, experiment.method, folder, experiment.weights)
-
-
-@lru_cache(maxsize=2)
-def _model(config: str, plan: str) -> FlatModel:
-    return FlatModel(_experiment(config, plan).module)
 
 
 def answer(message: Message, context: Context) -> Message:
@@ -80,18 +79,15 @@ def main(grid: Grid, context: Context) -> None:
     work = Path(str(run["work"]))
     write_whole(work / PID, str(os.getpid()).encode())
     try:
-        plan = str(run["plan"])
-        experiment = prepare(Plan.of(plan).load(tomllib.loads(str(run["config"]))), identify=True)
-        serve(grid, experiment, Path(str(run["out"])), Plan.of(plan), str(run.get("keys", "")).split())
-    except HeteroSelectError as error:
-        write_whole(work / ERROR, str(error).encode())
-        raise
+        plan = Plan.of(str(run["plan"]))
+        experiment = prepare(plan.load(tomllib.loads(str(run["config"]))), identify=True)
+        serve(grid, experiment, Path(str(run["out"])), plan, str(run.get("keys", "")).split())
     except Exception as error:
-        log = work / "error.log"
-        write_whole(log, traceback.format_exc().encode())
-        write_whole(
-            work / ERROR, f"flower: the ServerApp failed ({type(error).__name__}: {error}); see {log}.".encode()
-        )
+        sentence, log = str(error), work / "error.log"
+        if not isinstance(error, HeteroSelectError):
+            write_whole(log, traceback.format_exc().encode())
+            sentence = f"flower: the ServerApp failed ({type(error).__name__}: {error}); see {log}."
+        write_whole(work / ERROR, sentence.encode())
         raise
 
 
@@ -106,20 +102,20 @@ def serve(grid: Grid, experiment: Experiment, path: Path, plan: Plan, keys: Sequ
     @contextmanager
     def engine(progress: Progress) -> Iterator[Engine]:
         with Pool(experiment.module, threads=threads) as pool:
-            clients = FlowerEngine(
+            exchange = Exchange(
                 GridPost(grid, keys=bool(keys)),
-                pool.layout,
                 experiment.config.clients,
                 run=plan.token,
                 kept=progress.kept,
+                claims=experiment.method.outlier_filter.claims,
                 since=lambda: min(Checkpoints(path).rounds(), default=0),
                 timeout=plan.timeout,
                 links=measured_links(experiment.environment.world),
-                claims=experiment.method.outlier_filter.claims,
                 log=path / LOG,
                 examples=dict(enumerate(progress.server.population.sizes.tolist())),
-                owners=Owners({k: keys[k % len(keys)] for k in range(experiment.config.clients)} if keys else {}),
+                owners={k: keys[k % len(keys)] for k in range(experiment.config.clients)} if keys else {},
             )
+            clients = FlowerEngine(exchange, pool.layout)
             clients.gather()
             yield Engine(clients, evaluator(experiment, pool))
 

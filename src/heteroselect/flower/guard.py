@@ -37,26 +37,27 @@ def left(mark: str) -> list[int]:
     return found
 
 
-def end(pids: Sequence[int], patience: float = 10.0) -> None:
+def end(pids: Sequence[int]) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    until = time.monotonic() + patience
+    until = time.monotonic() + 10
     while any(exists(pid) for pid in pids) and time.monotonic() < until:
         time.sleep(0.05)
 
 
-def main() -> None:
-    mark, scratch = sys.stdin.readline().strip(), sys.stdin.readline().rstrip("\n")
-    sys.stdin.read()
-    for _ in range(TRIES if mark else 0):
+def clean_up(mark: str, scratch: Path) -> None:
+    """End all that carries the mark, and remove the folder."""
+    for _ in range(TRIES):
         pids = left(mark)
         if not pids:
             break
         end(pids)
-    if scratch:
-        shutil.rmtree(scratch, ignore_errors=True)
+    shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main()
+    mark, scratch = (sys.stdin.readline().strip("\n") for _ in range(2))
+    sys.stdin.read()
+    if mark and scratch:
+        clean_up(mark, Path(scratch))

@@ -2,21 +2,25 @@
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+import tomli_w
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from heteroselect.core.part import kind_of
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import SMALL, opened, write_whole
 from heteroselect.round.method import Method
-from heteroselect.runs.folder import FLOWER, as_user_error
-from heteroselect.settings.config import Loaded, load
+from heteroselect.runs.folder import FLOWER, WORK, as_user_error
+from heteroselect.runs.guard import reason
+from heteroselect.settings import Config
+from heteroselect.settings.config import Loaded, load, to_toml
 
 ERROR, PID = "error", "server.pid"  # what the ServerApp leaves for the command that waits for it
+APP = "app"
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,8 @@ class Plan:
                 return Plan.of(file.read())
         except FileNotFoundError:
             raise HeteroSelectError(f"flower resume: {path} is no run on Flower; it needs {FLOWER}.") from None
-        except ValidationError as error:
-            first = error.errors()[0]
-            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({reason}).") from error
         except (OSError, ValueError) as error:
-            raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({error}).") from error
+            raise HeteroSelectError(f"flower resume: {path / FLOWER} is damaged ({reason(error)}).") from error
 
     def write(self, path: Path) -> None:
         with as_user_error(path):
@@ -68,6 +68,11 @@ class Plan:
     def load(self, config: Path | Mapping[str, Any]) -> Loaded:
         """The settings of the run, with the user's own code; it must be as it was when the run began."""
         return load(config, method=self.method or None, changes=self.parts)
+
+    def app(self, config: Config, path: Path, *, memory: str = "", keys: Sequence[str] = ()) -> dict[str, str]:
+        """What the app is told of the run in the folder `path`; `keys` are the digests of the nodes' keys."""
+        told = {"config": to_toml(config), "out": str(path), "work": str(path / WORK), "memory": memory}
+        return {**told, "plan": self.text, "keys": " ".join(keys)}
 
 
 _PLAN = TypeAdapter(Plan)
@@ -85,3 +90,14 @@ def refuse_steps(method: Method) -> None:
 def new_token() -> str:
     """What tells this run's memories from any other's."""
     return secrets.token_hex(8)
+
+
+def write_app(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write the folder that `flwr run` hands to a SuperLink: two names of this package, and what its parts are to
+    know."""
+    project = {"name": "heteroselect-run", "version": "1.0.0", "description": "", "license": "Apache-2.0"}
+    components = {"serverapp": "heteroselect.flower.app:server", "clientapp": "heteroselect.flower.app:client"}
+    app = {"publisher": "heteroselect", "components": components, "config": dict(settings)}
+    folder.mkdir(parents=True, exist_ok=True)
+    content = tomli_w.dumps({"project": project, "tool": {"flwr": {"app": app}}})
+    write_whole(folder / "pyproject.toml", content.encode())

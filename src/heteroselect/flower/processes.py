@@ -11,17 +11,16 @@ import json
 import os
 import re
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, STDOUT
 from typing import Any
 
 import tomli_w
@@ -30,11 +29,12 @@ from heteroselect.engines.flower.uplink import FILE
 from heteroselect.errors import HeteroSelectError
 from heteroselect.files import appending, read_json, sweep, write_whole
 from heteroselect.flower import guard
-from heteroselect.flower.guard import MARK, end, left
-from heteroselect.flower.plan import ERROR, PID
+from heteroselect.flower.guard import MARK, clean_up, end, left
+from heteroselect.flower.keys import CA, CERTIFICATE, KEY, LOOPBACK
+from heteroselect.flower.plan import APP, ERROR, PID, write_app
 from heteroselect.runs.folder import as_user_error
+from heteroselect.runs.loop import defer_signals
 
-LOOPBACK = "127.0.0.1"
 OFFLINE = {
     "FLWR_TELEMETRY_ENABLED": "0",
     "FLWR_DISABLE_UPDATE_CHECK": "1",
@@ -42,72 +42,59 @@ OFFLINE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # Ray then listens on the loopback only
 }
-PROCESSES, APP = "processes.json", "app"
+PROCESSES = "processes.json"
 ANSWER = 120.0  # seconds in which one of Flower's own commands should have answered
 _CONNECTION = "here"
 _OURS = re.compile(
-    rf"home/.*|{APP}/(pyproject\.toml|[^/]*\.fab)|keys/(ca\.crt|server\.(pem|key)|supernode-[0-9]+(\.pub)?)"
-    rf"|superlink\.db(-wal|-shm|-journal)?|(superlink|supernode-[0-9]+|error)\.log|supernode-[0-9]+\.uplink"
-    rf"|{PROCESSES}|{ERROR}|{PID}|(app/)?\.[^/]*\.partial"
+    r"keys/(ca\.crt|server\.(pem|key)|supernode-[0-9]+(\.pub)?)|superlink\.db(-wal|-shm|-journal)?"
+    r"|(superlink|supernode-[0-9]+|error)\.log|supernode-[0-9]+\.uplink"
+    rf"|{PROCESSES}|{ERROR}|{PID}|\.[^/]*\.partial"
 )
-"""The names of all files in a run's folder of work. (Home and app were there in earlier versions; Flower's home was
-private to the run, and Flower's to fill.)"""
-
-
-@dataclass(frozen=True)
-class Tls:
-    """The files of a SuperLink with TLS that lets in only SuperNodes it knows."""
-
-    ca: Path
-    certificate: Path
-    key: Path
+"""The names of all files in a run's folder of work."""
 
 
 @dataclass
 class Flower:
     """Use as a context manager: when it closes, all processes have ended.
 
-    All addresses are the loopback's by default; `prefix` is a command to start the SuperLink through.
+    All addresses are the loopback's by default; `prefix` is a command to start the SuperLink through. With `tls`, a
+    folder of certificates (`make_tls`), it lets in only SuperNodes that it knows.
     """
 
     work: Path
-    tls: Tls | None = None
+    tls: Path | None = None
     port: int = 0
     listen: str = LOOPBACK
     prefix: Sequence[str] = ()
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    offsets: dict[str, int] = field(default_factory=dict)
+    offsets: dict[str, int] = field(default_factory=dict)  # how long each log was when its process was started
     mark: str = field(default_factory=lambda: secrets.token_hex(16))
     scratch: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="heteroselect-")))  # short: for sockets
-    guard: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Flower":
-        try:
-            self._make_ready()
-        except BaseException:
-            shutil.rmtree(self.scratch, ignore_errors=True)
-            raise
-        return self
-
-    def _make_ready(self) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
+        # in a session of its own, so that nothing that ends us by our group or terminal ends the guard, too
+        command = [sys.executable, "-I", "-S", guard.__file__]
+        self.guard = subprocess.Popen(
+            command, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, text=True, start_new_session=True, cwd="/"
+        )
+        assert self.guard.stdin is not None
+        print(self.mark, self.scratch, sep="\n", file=self.guard.stdin, flush=True)
+        self.home.mkdir()
         self.port = self.port or free_port()
         connection: dict[str, Any] = {"address": f"{LOOPBACK}:{self.port}"}
-        connection |= {"root-certificates": str(self.tls.ca)} if self.tls else {"insecure": True}
+        connection |= {"root-certificates": str(self.tls / CA)} if self.tls else {"insecure": True}
         config = {"superlink": {"default": _CONNECTION, _CONNECTION: connection}}
-        write_whole(self.home / "config.toml", tomli_w.dumps(config).encode())
-        self._post_guard()
+        (self.home / "config.toml").write_text(tomli_w.dumps(config), encoding="utf-8")
+        return self
 
     def __exit__(self, *exception: object) -> None:
-        with _undisturbed():
+        with defer_signals():
             for process in self.running.values():
                 process.terminate()
             for name in reversed(list(self.running)):
                 self.stop(name)
-            end(left(self.mark))
-            shutil.rmtree(self.scratch, ignore_errors=True)
-            if self.guard is not None:
-                self.guard.communicate()  # the end of its input, after which it ends
+            clean_up(self.mark, self.scratch)
+            self.guard.communicate()  # the end of its input, after which it ends
 
     @property
     def home(self) -> Path:
@@ -119,8 +106,8 @@ class Flower:
         command = [*self.prefix, "flower-superlink", "--host", self.listen, "--port", str(self.port), *options]
         command += ["--database", str(self.work / "superlink.db")]
         if self.tls:
-            command += ["--ssl-ca-certfile", str(self.tls.ca), "--ssl-certfile", str(self.tls.certificate)]
-            command += ["--ssl-keyfile", str(self.tls.key), "--enable-supernode-auth"]
+            command += ["--ssl-ca-certfile", str(self.tls / CA), "--ssl-certfile", str(self.tls / CERTIFICATE)]
+            command += ["--ssl-keyfile", str(self.tls / KEY), "--enable-supernode-auth"]
         else:
             command.append("--insecure")
         self.start("superlink", command)
@@ -141,7 +128,7 @@ class Flower:
         command += ["--superlink", f"{superlink}:{self.port}", "--host", LOOPBACK, "--port", str(free_port())]
         # as Flower takes them: a text in quotes, a number as it is
         command += ["--node-config", " ".join(f"{key}={json.dumps(value)}" for key, value in settings.items())]
-        command += ["--root-certificates", str(self.tls.ca)] if self.tls else ["--insecure"]
+        command += ["--root-certificates", str(self.tls / CA)] if self.tls else ["--insecure"]
         if key is not None:
             command += ["--auth-supernode-private-key", str(key)]
         self.start(name, command, {FILE: str(self.work / f"{name}.uplink")})
@@ -149,10 +136,9 @@ class Flower:
     def submit(self, app: Mapping[str, Any], federation: str = "") -> str:
         """Hand the app to the SuperLink, and return the number of the run. (Flower packs all code in the app's folder,
         and its nodes import that first.)"""
-        folder = self.scratch / APP
-        write_app(folder, app)
+        write_app(self.scratch / APP, app)
         options = ["--federation-config", federation] if federation else []
-        return str(self.flwr("run", str(folder), _CONNECTION, *options)["run-id"])
+        return str(self.flwr("run", str(self.scratch / APP), _CONNECTION, *options)["run-id"])
 
     def register(self, public: Path) -> None:
         """Make a node's key known to the SuperLink."""
@@ -160,53 +146,46 @@ class Flower:
 
     def flwr(self, *arguments: str) -> dict[str, Any]:
         """The answer of one of Flower's own commands. (Its exit code tells little.)"""
-        command = [*self.prefix, "flwr", *arguments, "--format", "json"]
+        command, said = [*self.prefix, "flwr", *arguments, "--format", "json"], f"flwr {' '.join(arguments[:2])}"
+        environment, where = self._environment(), self.scratch
         try:
             done = subprocess.run(
-                command,
-                env=self._environment(),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=ANSWER,
-                cwd=self.scratch,
+                command, env=environment, cwd=where, capture_output=True, text=True, check=False, timeout=ANSWER
             )
         except subprocess.TimeoutExpired:
-            raise HeteroSelectError(
-                f"flower: `flwr {' '.join(arguments[:2])}` gave no answer in {ANSWER:g} s; logs: {self.work}."
-            ) from None
+            raise HeteroSelectError(f"flower: `{said}` gave no answer in {ANSWER:g} s; logs: {self.work}.") from None
         try:
             found: dict[str, Any] = json.loads("{" + done.stdout.partition("{")[2])
         except ValueError:
             found = {}
         if not found.get("success"):
             reason = found.get("error-message") or (done.stderr or done.stdout).strip().splitlines()[-1:] or "no answer"
-            raise HeteroSelectError(f"flower: `flwr {' '.join(arguments[:2])}` failed: {reason}; logs: {self.work}.")
+            raise HeteroSelectError(f"flower: `{said}` failed: {reason}; logs: {self.work}.")
         return found
 
     def start(self, name: str, command: Sequence[str], more: Mapping[str, str] | None = None) -> None:
         self.offsets[name] = len(self._log(name))
         with as_user_error(self.work):
             file = appending(self.work / f"{name}.log")
-        with file as log:
+        environment = {**self._environment(), **(more or {})}
+        with file as log:  # `python -m` looks for code in its working directory first
             self.running[name] = subprocess.Popen(
                 command,
-                env={**self._environment(), **(more or {})},
-                stdin=subprocess.DEVNULL,
+                env=environment,
+                stdin=DEVNULL,
                 stdout=log,
-                stderr=subprocess.STDOUT,
+                stderr=STDOUT,
                 start_new_session=True,
-                cwd=self.scratch,  # `python -m` looks for code there first
+                cwd=self.scratch,
             )
         self._note()
 
     def stop(self, name: str, patience: float = 10.0) -> None:
         """Ask a process to end, then end it and its session."""
         process = self.running.pop(name)
-        if process.poll() is None:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(patience)
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)  # the group that it was started as the leader of
         process.wait()
@@ -235,19 +214,8 @@ class Flower:
         """Write down the process ids, for people who look and for a command that comes after one that was killed."""
         pids = {name: process.pid for name, process in self.running.items()}
         known = {**pids, "mark": self.mark, "scratch": str(self.scratch)}
-        with contextlib.suppress(OSError):  # nobody's life depends on it
+        with contextlib.suppress(OSError):  # the run goes on without
             write_whole(self.work / PROCESSES, (json.dumps(known, indent=2) + "\n").encode())
-
-    def _post_guard(self) -> None:
-        """Should this process be killed, the guard ends what it has started and removes the scratch. It is in a session
-        of its own, so that nothing that ends us by our group or terminal ends it, too."""
-        null, command = subprocess.DEVNULL, [sys.executable, "-I", "-S", guard.__file__]
-        self.guard = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True, cwd="/"
-        )
-        assert self.guard.stdin is not None
-        self.guard.stdin.write(f"{self.mark}\n{self.scratch}\n".encode())
-        self.guard.stdin.flush()
 
     def _environment(self) -> dict[str, str]:
         """Flower's programs are those beside this interpreter, and its parts find each other on the path."""
@@ -258,47 +226,17 @@ class Flower:
         return {**os.environ, **OFFLINE, **own}
 
 
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ignore requests to end meanwhile: what was started is ended all the same."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {kind: signal.signal(kind, signal.SIG_IGN) for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
 def end_orphans(work: Path) -> None:
     """End what a command that was killed has left running."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        mark = str(read_json(work / PROCESSES)["mark"])
-        end(left(mark))
+        end(left(str(read_json(work / PROCESSES)["mark"])))
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
+    with socket.create_server((LOOPBACK, 0)) as probe:
         return int(probe.getsockname()[1])
 
 
 def tidy(work: Path, *, keep: bool = False) -> None:
-    """Remove what the processes of a run have left in its folder: all in Flower's home, else only names of ours."""
+    """Remove what the processes of a run have left in its folder, by names of ours; with `keep`, not the folder."""
     sweep(work, _OURS, keep=keep)
-
-
-def write_app(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Write the folder that `flwr run` hands to a SuperLink."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "pyproject.toml", tomli_w.dumps(_project(settings)).encode())
-
-
-def _project(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The app is two names of this package, and what its parts are to know."""
-    project = {"name": "heteroselect-run", "version": "1.0.0", "description": "", "license": "Apache-2.0"}
-    components = {"serverapp": "heteroselect.flower.app:server", "clientapp": "heteroselect.flower.app:client"}
-    app = {"publisher": "heteroselect", "components": components, "config": dict(settings)}
-    return {"project": project, "tool": {"flwr": {"app": app}}}

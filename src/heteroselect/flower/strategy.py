@@ -9,7 +9,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import tomli_w
@@ -23,6 +23,7 @@ from heteroselect.core.moment import Moment
 from heteroselect.core.population import Population
 from heteroselect.core.streams import Streams
 from heteroselect.engines.flower.engine import FlowerEngine
+from heteroselect.engines.flower.exchange import Exchange
 from heteroselect.engines.flower.post import GridPost, Transport
 from heteroselect.errors import HeteroSelectError
 from heteroselect.flower.own import SETTINGS
@@ -70,13 +71,8 @@ class HeteroSelectStrategy(Strategy):
         self.model = FlatModel(model if isinstance(model, nn.Module) else model())
         self.environment = environment_of(self.config, self.method, self.model.layout.size, self.streams)
         self.timeout, self.keys, self.records = timeout, keys, list[Record]()
-        self._server: Server | None = None
+        self._session: _Session | None = None
         self._shown: ArrayRecord | None = None  # what was returned last; it may not be what clients go on from
-        self._uploads: dict[int, Update] = {}
-        self._engine: FlowerEngine | None = None
-        self._handover: _Handover | None = None
-        self._round: Future[RoundOutcome] | None = None
-        self._waits = False
 
     def summary(self) -> None:
         config = self.config
@@ -87,32 +83,33 @@ class HeteroSelectStrategy(Strategy):
     ) -> Iterable[Message]:
         """The orders to all whom the round has selected."""
         weights = self._weights(arrays)
-        if self._engine is None:
-            self._gather(grid, weights)
-        assert self._engine is not None
-        assert self._handover is not None
-        assert self._server is not None
-        server = self._server if arrays is self._shown else replace(self._server, weights=weights)
-        engine = self._engine
-        self._round = _in_background(lambda: self._play(server_round, server, engine))
-        orders = self._handover.orders(self._round)
-        self._waits = bool(orders)
+        if self._session is None:
+            self._session = self._gathered(grid, weights)
+        session = self._session
+        server = session.server if arrays is self._shown else replace(session.server, weights=weights)
+        moment, selected = Moment(server_round, self.config.rounds), self.config.selected
+        session.round = _in_background(
+            lambda: play_round(
+                moment, server, self.method, session.engine, self.environment, self.streams, selected=selected
+            )
+        )
+        orders = session.handover.orders(session.round)
+        session.waits = bool(orders)
         return orders
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
     ) -> tuple[ArrayRecord | None, MetricRecord | None]:
         """The model that is shown after the round: what came back is decoded, screened, weighed and added to it."""
-        assert self._round is not None
-        assert self._handover is not None
-        assert self._engine is not None
-        if self._waits:  # a round that found nobody to order anything has ended already
-            self._handover.replies.put(list(replies))
-        played = self._round.result()
+        session = self._session
+        assert session is not None
+        if session.waits:  # a round that found nobody to order anything has ended already
+            session.handover.replies.put(list(replies))
+        played = session.round.result()
         record = played.record
-        self._engine.acknowledge(played.used)
-        self._uploads.update(played.received)
-        self._server = played.server
+        session.engine.acknowledge(played.used)
+        session.uploads.update(played.received)
+        session.server = played.server
         self.records.append(record)
         self.model.load(shown(self.method, played.server.state, played.server.weights))
         metrics: dict[str, int | float | list[int] | list[float]] = {
@@ -121,7 +118,7 @@ class HeteroSelectStrategy(Strategy):
             "selected": record.selected,
             "densities": record.densities,
             "weights": record.weights,
-            "decode-seconds": [self._engine.decode_seconds.get(client, 0.0) for client in record.selected],
+            "decode-seconds": [session.engine.decode_seconds.get(client, 0.0) for client in record.selected],
         }
         metrics |= {"loss": record.loss_mean} if record.loss_mean is not None else {}
         self._shown = ArrayRecord(self.model.state_dict())
@@ -136,29 +133,25 @@ class HeteroSelectStrategy(Strategy):
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Message]) -> MetricRecord | None:
         return None
 
-    def _gather(self, grid: Grid, weights: Weights) -> None:
+    def _gathered(self, grid: Grid, weights: Weights) -> "_Session":
         """Wait for the clients, and find out how many examples each has."""
-        clients = self.config.clients
-        self._handover = _Handover(GridPost(grid, keys=self.keys))
-        self._engine = FlowerEngine(
-            self._handover,
-            self.model.layout,
-            clients,
+        handover = _Handover(GridPost(grid, keys=self.keys))
+        claims = self.method.outlier_filter.claims
+        exchange = Exchange(
+            handover,
+            self.config.clients,
             run=new_token(),
             kept={},
-            since=lambda: self._server.round if self._server else 0,
+            claims=claims,
+            since=lambda: self._session.server.round if self._session else 0,
             timeout=self.timeout,
             links=measured_links(self.environment.world),
-            claims=self.method.outlier_filter.claims,
             more={SETTINGS: ConfigRecord({"toml": client_settings(self.config)})},
         )
-        self._engine.gather()
-        sizes = self._engine.sizes(self.method.outlier_filter.claims)
-        self._server = Server(weights, replace(Population.new(sizes), uploads=self._uploads))
-
-    def _play(self, t: int, server: Server, engine: FlowerEngine) -> RoundOutcome:
-        moment, selected = Moment(t, self.config.rounds), self.config.selected
-        return play_round(moment, server, self.method, engine, self.environment, self.streams, selected=selected)
+        engine, uploads = FlowerEngine(exchange, self.model.layout), dict[int, Update]()
+        engine.gather()
+        population = replace(Population.new(engine.sizes(claims)), uploads=uploads)
+        return _Session(handover, engine, Server(weights, population), uploads)
 
     def _weights(self, arrays: ArrayRecord) -> Weights:
         try:
@@ -166,6 +159,18 @@ class HeteroSelectStrategy(Strategy):
         except RuntimeError as error:
             raise HeteroSelectError(f"model: the arrays are not of the strategy's model ({error}).") from error
         return self.model.weights()
+
+
+@dataclass
+class _Session:
+    """What there is once the clients are found; `round` is the present one, which `waits` for replies."""
+
+    handover: "_Handover"
+    engine: FlowerEngine
+    server: Server
+    uploads: dict[int, Update]
+    round: "Future[RoundOutcome]" = field(default_factory=Future)
+    waits: bool = False
 
 
 def client_settings(config: Config) -> str:

@@ -4,8 +4,8 @@ folder fill, and restarts what dies. What counts is in the run folder; a run tha
 import contextlib
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from heteroselect.engines.flower.memory import forget
 from heteroselect.errors import HeteroSelectError
@@ -18,13 +18,12 @@ from heteroselect.runs.folder import WORK, as_user_error, finished, whole_rounds
 from heteroselect.runs.guard import locked, refuse_links
 from heteroselect.runs.result import Line, Result
 from heteroselect.settings import Config
-from heteroselect.settings.config import to_toml
 
-MEMORY = "memory"
+MEMORY, KEYS = "memory", "keys"
 PATIENCE = 180.0  # seconds in which an app that was submitted should have started
 ENDING = 20.0  # seconds in which a ServerApp that has done its work should have ended
 PAUSE = 10.0  # seconds from one try to start a dead SuperNode to the next
-RESTARTS = 20
+RESTARTS = 20  # without a round in between
 
 
 def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None = None) -> Result:
@@ -39,48 +38,44 @@ def supervise(path: Path, config: Config, plan: Plan, watch: Callable[[Line], No
         tidy(work, keep=True)  # of an earlier try: what counts is in the checkpoints and the memory
         refuse_links(work)  # such as one in the place of a folder that is written into
         if not finished(path):
-            with as_user_error(work):
-                tls = make_tls(work / "keys") if plan.tls else None
-            with Flower(work, tls) as flower:
+            keys = work / KEYS if plan.tls else None
+            if keys:
+                with as_user_error(work):
+                    make_tls(keys)
+            with Flower(work, keys) as flower:
                 _Supervisor(flower, path, config, plan, watch).run()
         tidy(work)
         forget(path / MEMORY)
     return read_ended(path, config, "flower resume")
 
 
+@dataclass
 class _Supervisor:
-    def __init__(
-        self, flower: Flower, path: Path, config: Config, plan: Plan, watch: Callable[[Line], None] | None
-    ) -> None:
-        self.flower, self.path, self.config, self.plan, self.watch = flower, path, config, plan, watch
-        self.keys: dict[str, Path] = {}
-        self.digests: list[str] = []  # of the nodes' keys, by their places
-        self.tried: dict[str, float] = {}
-        self.seen, self.left = len(whole_rounds(path)), RESTARTS
+    flower: Flower
+    path: Path
+    config: Config
+    plan: Plan
+    watch: Callable[[Line], None] | None
+    digests: list[str] = field(default_factory=list)  # of the nodes' keys, by their places
+    tried: dict[str, float] = field(default_factory=dict)  # when dead SuperNodes were started again
+    left: int = RESTARTS
+    submitted: float = 0.0
 
     def run(self) -> None:
-        flower, simulated = self.flower, self.plan.mode == "simulate"
-        options = ["--simulation"] if simulated else []
-        places = range(0 if simulated else self.plan.nodes)
-        flower.superlink(*options)
+        self.seen = len(whole_rounds(self.path))
+        places = range(0 if self.plan.mode == "simulate" else self.plan.nodes)
+        self._superlink()
         for place in places:
+            if self.flower.tls:
+                _, public = make_node_key(self.flower.tls, _name(place))
+                self.flower.register(public)
+                self.digests.append(digest_of(public))
             self._node(place)
-        since = self._submit()
+        self._submit()
         while not self._over():
             time.sleep(0.3)
             self._report()
-            if not flower.alive("superlink"):
-                self._again("the SuperLink died")
-                flower.stop("superlink")
-                self._end_server()
-                flower.superlink(*options)
-                since = self._submit()
-            elif self._server() is None:
-                if time.monotonic() - since > PATIENCE:
-                    raise HeteroSelectError(f"flower: the ServerApp did not start; {flower.log_end('superlink')}")
-            elif not exists(self._server() or 0) and not self._over():
-                self._again("the ServerApp died")
-                since = self._submit()
+            self._revive_server()
             for place in places:
                 self._revive(place)
         self._report()
@@ -88,30 +83,39 @@ class _Supervisor:
         while exists(self._server() or 0) and time.monotonic() < until:
             time.sleep(0.1)
 
-    def _submit(self) -> float:
-        """Submit the app, and return when; it goes on from the last checkpoint, if there is one."""
+    def _superlink(self) -> None:
+        self.flower.superlink(*(["--simulation"] if self.plan.mode == "simulate" else []))
+
+    def _submit(self) -> None:
+        """Submit the app, which goes on from the last checkpoint, if there is one."""
         (self.flower.work / PID).unlink(missing_ok=True)
-        app: dict[str, Any] = {
-            "config": to_toml(self.config),
-            "out": str(self.path),
-            "work": str(self.flower.work),
-            "memory": str(self.path / MEMORY),
-            "plan": self.plan.text,
-            "keys": " ".join(self.digests),
-        }
+        app = self.plan.app(self.config, self.path, memory=str(self.path / MEMORY), keys=self.digests)
         nodes = f"num-supernodes={self.plan.nodes} client-resources-num-cpus=1"
         self.flower.submit(app, nodes if self.plan.mode == "simulate" else "")
-        return time.monotonic()
+        self.submitted = time.monotonic()
 
     def _node(self, place: int) -> None:
-        name = _name(place)
-        if self.plan.tls and name not in self.keys:
-            self.keys[name], public = make_node_key(self.flower.work / "keys", name)
-            self.flower.register(public)
-            self.digests.append(digest_of(public))
+        name, keys = _name(place), self.flower.tls
         memory = str(self.path / MEMORY / name)
         settings = {"partition-id": place, "num-partitions": self.plan.nodes, "memory": memory}
-        self.flower.supernode(name, settings, key=self.keys.get(name))
+        self.flower.supernode(name, settings, key=keys / name if keys else None)
+
+    def _revive_server(self) -> None:
+        """Start the SuperLink or the ServerApp again where it has died."""
+        flower, pid = self.flower, self._server()
+        if not flower.alive("superlink"):
+            self._again("the SuperLink died")
+            flower.stop("superlink")
+            if pid in left(flower.mark):  # without its SuperLink it would hold the run folder for ever
+                end([pid])
+            self._superlink()
+            self._submit()
+        elif pid is None:
+            if time.monotonic() - self.submitted > PATIENCE:
+                raise HeteroSelectError(f"flower: the ServerApp did not start; {flower.log_end('superlink')}")
+        elif not exists(pid) and not self._over():
+            self._again("the ServerApp died")
+            self._submit()
 
     def _revive(self, place: int) -> None:
         """Start a SuperNode again that has died. (One with a key is let in again only after its last heartbeat has
@@ -135,15 +139,10 @@ class _Supervisor:
             raise HeteroSelectError(f"flower: {why}, once too often; logs: {self.flower.work}.")
 
     def _server(self) -> int | None:
+        """The process id of the ServerApp, once it has started."""
         with contextlib.suppress(OSError, ValueError):
             return int((self.flower.work / PID).read_text(encoding="utf-8"))
         return None
-
-    def _end_server(self) -> None:
-        """A ServerApp without its SuperLink would hold the run folder for ever."""
-        pid = self._server()
-        if pid is not None and pid in left(self.flower.mark):
-            end([pid])
 
     def _report(self) -> None:
         new = whole_rounds(self.path)[self.seen :]

@@ -12,10 +12,11 @@ MOST = 10**12  # examples of a client: sums of them do not overflow
 GROWTH = 1e6  # how many times as large as before (as 1 at least) batch-norm statistics may be
 
 
-def check_loss(loss: object) -> None:
-    """Refuse what is no number, or too large for one."""
+def check_loss(loss: object) -> float:
+    """The loss, unless it is no number, or too large for one."""
     if not (isinstance(loss, float) and abs(loss) < HUGE):
         raise RecordError(f"its loss is {loss}")
+    return loss
 
 
 def check_upload(upload: Upload) -> None:
@@ -29,7 +30,10 @@ def check_upload(upload: Upload) -> None:
 def check_statistics(found: Mapping[str, Tensor], before: Mapping[str, Tensor]) -> None:
     """Refuse what no batch of this model can give, and what is out of all proportion to the statistics before: one such
     client would undo the model."""
-    if not _possible(found, before):
+    shapes, own = ({name: (one.shape, one.dtype) for name, one in of.items()} for of in (found, before))
+    finite = all(bool(buffer.isfinite().all()) for buffer in found.values())
+    lengths = all(bool((found[name] >= 0).all()) for name in found if name.endswith("running_var"))
+    if shapes != own or not finite or not lengths:
         raise RecordError("its statistics are not of this model")
     for name, buffer in found.items():
         if buffer.numel() and _largest(buffer) > min(HUGE, GROWTH * max(1.0, _largest(before[name]))):
@@ -41,14 +45,6 @@ def believable_clients(present: Present, clients: int) -> dict[int, int]:
     OverflowError where it names something else."""
     pairs = {int(c): int(n) for c, n in zip(present.clients, present.examples, strict=True)}
     return {c: n for c, n in pairs.items() if 0 <= c < clients and 0 < n <= MOST}
-
-
-def _possible(found: Mapping[str, Tensor], like: Mapping[str, Tensor]) -> bool:
-    """Whether they could be those of this model: the same names and shapes, finite, and no variance below 0."""
-    shapes = [{name: (buffer.shape, buffer.dtype) for name, buffer in one.items()} for one in (found, like)]
-    if shapes[0] != shapes[1] or not all(bool(buffer.isfinite().all()) for buffer in found.values()):
-        return False
-    return all(bool((buffer >= 0).all()) for name, buffer in found.items() if name.endswith("running_var"))
 
 
 def _largest(buffer: Tensor) -> float:

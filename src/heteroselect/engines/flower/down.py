@@ -25,8 +25,8 @@ from heteroselect.engines.flower.records import (
     from_record,
     to_array,
     to_bytes,
+    to_record,
 )
-from heteroselect.engines.flower.records import to_record as record_of
 from heteroselect.parts.compress.wire import WireError, decode
 
 LACKS, STEPS, WAY = "lacks", "steps", "way"
@@ -63,9 +63,9 @@ class Down:
             return {MODEL: self._whole}
         steps = None if whole else () if there == trail.round else trail.steps(client)
         if steps is None:
-            return {MODEL: self._whole, WAY: record_of(Way(trail.round, self._check))}
+            return {MODEL: self._whole, WAY: to_record(Way(trail.round, self._check))}
         way = Way(trail.round, self._check, trail.round - len(steps), [len(one) for one in steps])
-        return {MODEL: self._beside, WAY: record_of(way), STEPS: to_array(b"".join(steps))}
+        return {MODEL: self._beside, WAY: to_record(way), STEPS: to_array(b"".join(steps))}
 
     @cached_property
     def _whole(self) -> ArrayRecord:
@@ -86,20 +86,16 @@ def received(content: RecordDict, memory: Memory, start: Weights | None) -> tupl
     if WAY not in content and STEPS not in content:
         return from_bytes(from_array(content, MODEL))
     try:
-        return _reached(content, memory, start)
+        weights, shared = from_bytes(from_array(content, MODEL))
+        way = from_record(Way, content, record=WAY)
+        steps = from_array(content, STEPS) if way.since >= 0 else b""
     except RecordError as error:  # damaged on its way: the server has it still
         raise LacksModelError from error
-
-
-def _reached(content: RecordDict, memory: Memory, start: Weights | None) -> tuple[Weights, PartState]:
-    """The model whose checksum the server has sent, which is kept from now on."""
-    weights, shared = from_bytes(from_array(content, MODEL))
-    way = from_record(Way, content, record=WAY)
-    vectors = _walked(way, from_array(content, STEPS), memory, start) if way.since >= 0 else iter([weights.vector])
+    vectors = _walked(way, steps, memory, start) if way.since >= 0 else iter([weights.vector])
     vector = next((one for one in vectors if check(one) == way.check), None)
     if vector is None:
         raise LacksModelError
-    memory.keep_model(way.round, vector.numpy())
+    memory.keep_model(way.round, vector.numpy())  # from now on
     return Weights(vector, weights.buffers), shared
 
 

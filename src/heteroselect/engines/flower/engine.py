@@ -4,11 +4,10 @@ What a round wants to know is asked (`Exchange`) of the nodes that the clients a
 checked, and what can be believed is handed on. Whatever is missing is simply missing.
 """
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from flwr.app import ConfigRecord, RecordDict
+from flwr.app import RecordDict
 from torch import Tensor
 
 from heteroselect.core.arrays import Counts
@@ -17,94 +16,54 @@ from heteroselect.core.messages import Calibrate, Order, Question, Upload
 from heteroselect.core.state import PartState
 from heteroselect.engines.flower.checks import check_loss, check_statistics, check_upload
 from heteroselect.engines.flower.exchange import Exchange
-from heteroselect.engines.flower.homes import NodeDirectory
-from heteroselect.engines.flower.notes import Notes
-from heteroselect.engines.flower.owners import Owners
-from heteroselect.engines.flower.post import Transport
 from heteroselect.engines.flower.records import PAYLOAD, Give, Loss, RecordError, from_array, from_bytes, from_record
 from heteroselect.errors import HeteroSelectError
 from heteroselect.round.claims import FEWEST
-from heteroselect.world import Event, MeasuredLinks
+from heteroselect.world import Event
 
 
 class FlowerEngine:
-    """Clients on the nodes of a grid. `kept` holds, for each client, which of its uploads were used, until it has
-    answered that it knows: that is all the server keeps for it, and it goes into the checkpoints. `since` gives the
-    oldest round that the server may have to fall back to. `links` takes in what nodes measured of their uplinks, each
-    no further from the median than `claims` times. With `log`, each round's payloads are noted there by their SHA-256;
-    `more` goes along with every message. `examples` are how many each client has, where the server knows; of the others
-    the first claim holds for the whole run. `owners` know which key each client belongs to."""
+    """Clients on the nodes of a grid."""
 
-    def __init__(
-        self,
-        post: Transport,
-        layout: Layout,
-        clients: int,
-        *,
-        run: str,
-        kept: MutableMapping[int, PartState],
-        claims: float,
-        since: Callable[[], int] = lambda: 0,
-        timeout: float = 600.0,
-        links: MeasuredLinks | None = None,
-        log: Path | None = None,
-        more: Mapping[str, ConfigRecord] | None = None,
-        examples: Mapping[int, int] | None = None,
-        owners: Owners | None = None,
-    ) -> None:
-        self.layout, self.clients, self.timeout, self.notes = layout, clients, timeout, Notes(log)
+    def __init__(self, exchange: Exchange, layout: Layout) -> None:
+        self.layout, self.exchange, self.homes, self.notes = layout, exchange, exchange.homes, exchange.notes
         self.decode_seconds: dict[int, float] = {}  # of the uploads of the last round
         self._ordered: dict[int, int] = {}  # the round of each order whose upload is not settled
-        more = dict(more or {})
-        self.homes = NodeDirectory(post, clients, self.notes, run=run, more=more, examples=examples, owners=owners)
-        self._exchange = Exchange(
-            post,
-            self.homes,
-            self.notes,
-            run=run,
-            kept=kept,
-            claims=claims,
-            since=since,
-            timeout=timeout,
-            links=links,
-            more=more,
-        )
 
     def gather(self) -> None:
         """Wait until every client has a node."""
-        self.homes.gather(self.timeout)
+        self.homes.gather(self.exchange.timeout)
 
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
         """Whoever does not answer, or not with a number, counts as the least informative of those who did. Where nobody
         did the run ends: of three asked or more, whatever they said, and of fewer where nobody else is there either.
         Else what one or two clients say would end it, and their losses are taken as 0."""
         found: dict[int, float] = {}
-        for client, content in self._exchange.ask(questions, weights).items():
+        for client, content in self.exchange.ask(questions, weights).items():
             try:
-                loss = from_record(Loss, content, client=client).loss
-                check_loss(loss)
-                found[client] = loss
+                found[client] = check_loss(from_record(Loss, content, client=client).loss)
             except RecordError as error:
                 self.notes.trouble(client, str(error))
-        alone = len(questions) == self.clients and not any(self.homes.heard(question.client) for question in questions)
-        if questions and not found and (len(questions) >= FEWEST or alone):
-            last = self.notes.troubles[-1] if self.notes.troubles else "nobody answered"
-            raise HeteroSelectError(
-                f"flower: none of {len(questions)} clients gave its loss in {self.timeout:g} s ({last}); allowed is a "
-                "longer --timeout, or a method.lr.start that the model does not diverge with."
-            )
+        if questions and not found:
+            heard = any(self.homes.heard(question.client) for question in questions)
+            if len(questions) >= FEWEST or (len(questions) == self.exchange.clients and not heard):
+                last = self.notes.troubles[-1] if self.notes.troubles else "nobody answered"
+                raise HeteroSelectError(
+                    f"flower: none of {len(questions)} clients gave its loss in {self.exchange.timeout:g} s ({last}); "
+                    "allowed is a longer --timeout, or a method.lr.start that the model does not diverge with."
+                )
         least = min(found.values(), default=0.0)
         return [found.get(question.client, least) for question in questions]
 
     def train(self, weights: Weights, orders: Sequence[Order], shared: PartState) -> list[Upload]:
         """The uploads in the order of the orders."""
         self._ordered |= {order.client: order.round for order in orders}
-        return self._uploads(self._exchange.ask(orders, weights, shared), orders)
+        return self._uploads(self.exchange.ask(orders, weights, shared), orders)
 
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]:
         """The uploads of these clients. They hold the model that they trained from: only the question goes down."""
         questions = [Give(client, self._ordered[client]) for client in clients]
-        return self._uploads(self._exchange.ask(questions), questions)
+        return self._uploads(self.exchange.ask(questions), questions)
 
     def troubles(self) -> list[Event]:
         """What went wrong with messages since this was asked last."""
@@ -118,6 +77,25 @@ class FlowerEngine:
     def sizes(self, bound: float) -> Counts:
         """How many examples each client is taken to have: no more than `bound` times the median of what all claim."""
         return self.homes.sizes(bound)
+
+    def acknowledge(self, used: Mapping[int, bool]) -> None:
+        """Remember what became of these uploads; each client is told with the next message to it. The round is over."""
+        self.notes.write(max(self._ordered.values(), default=None))
+        for client in used:
+            if client in self._ordered:
+                self.exchange.acknowledge(client, self._ordered.pop(client), used[client])
+
+    def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
+        """Whoever does not answer leaves the statistics as they were."""
+        content = self.exchange.ask([request], weights).get(request.client)
+        if content is not None:
+            try:
+                buffers = from_bytes(from_array(content, PAYLOAD))[0].buffers
+                check_statistics(buffers, weights.buffers)
+                return buffers
+            except RecordError as error:
+                self.notes.trouble(request.client, str(error))
+        return weights.buffers
 
     def _uploads(self, answers: Mapping[int, RecordDict], asked: Sequence[Order] | Sequence[Give]) -> list[Upload]:
         """One that cannot be read is handed on empty, for the round to reject; where none should come yet, it is
@@ -140,21 +118,3 @@ class FlowerEngine:
                 uploads.append(upload)
         self.notes.uploads(uploads)
         return uploads
-
-    def acknowledge(self, used: Mapping[int, bool]) -> None:
-        """Remember what became of these uploads; each client is told with the next message to it. The round is over."""
-        self.notes.write(max(self._ordered.values(), default=None))
-        for client in [client for client in used if client in self._ordered]:
-            self._exchange.acknowledge(client, self._ordered.pop(client), used[client])
-
-    def calibrate(self, weights: Weights, request: Calibrate) -> dict[str, Tensor]:
-        """Whoever does not answer leaves the statistics as they were."""
-        content = self._exchange.ask([request], weights).get(request.client)
-        if content is not None:
-            try:
-                buffers = from_bytes(from_array(content, PAYLOAD))[0].buffers
-                check_statistics(buffers, weights.buffers)
-                return buffers
-            except RecordError as error:
-                self.notes.trouble(request.client, str(error))
-        return weights.buffers

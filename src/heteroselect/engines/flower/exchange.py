@@ -5,6 +5,8 @@ asked, in time, and whatever is missing is simply missing.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from heteroselect.engines.flower.down import LACKS, Down
 from heteroselect.engines.flower.homes import NodeDirectory
 from heteroselect.engines.flower.notes import LONGEST, Notes
 from heteroselect.engines.flower.post import Transport, content_of, message_to
-from heteroselect.engines.flower.records import BODY, REFUSED, Give, Header, RecordError, Settled
+from heteroselect.engines.flower.records import BODY, REFUSED, Give, Header, RecordError
 from heteroselect.errors import HeteroSelectError
 from heteroselect.round.claims import FEWEST, bounded_speeds
 from heteroselect.world import MeasuredLinks
@@ -27,33 +29,37 @@ Request = Question | Order | Give | Calibrate
 SETTLED, UPLINK = "settled", "uplink"
 
 
+@dataclass
 class Exchange:
-    """Messages over a post. `kept` holds, for each client, which of its uploads were used, until it has answered that
-    it knows. `since` gives the oldest round that the server may have to fall back to. `links` takes in what nodes
-    measured of their uplinks, each no further from the median than `claims` times. `more` goes along with every
-    message."""
+    """Messages over a post to so many clients. `kept` holds, for each client, which of its uploads were used, until it
+    has answered that it knows: that is all the server keeps for it, and it goes into the checkpoints. `since` gives the
+    oldest round that the server may have to fall back to. `links` takes in what nodes measured of their uplinks, each
+    no further from the median than `claims` times. With `log`, each round's payloads are noted there by their SHA-256;
+    `more` goes along with every message. `examples` are how many each client has, where the server knows; of the others
+    the first claim holds for the whole run. `owners` are the digests of the keys that clients belong to."""
 
-    def __init__(
-        self,
-        post: Transport,
-        homes: NodeDirectory,
-        notes: Notes,
-        *,
-        run: str,
-        kept: MutableMapping[int, PartState],
-        claims: float,
-        since: Callable[[], int],
-        timeout: float,
-        links: MeasuredLinks | None,
-        more: Mapping[str, ConfigRecord],
-    ) -> None:
-        self.post, self.homes, self.notes = post, homes, notes
-        self.run, self.kept, self.since, self.timeout = run, kept, since, timeout
-        self.links, self.claims, self.more = links, claims, more
+    post: Transport
+    clients: int
+    run: str
+    kept: MutableMapping[int, PartState]
+    claims: float
+    since: Callable[[], int] = lambda: 0
+    timeout: float = 600.0
+    links: MeasuredLinks | None = None
+    log: Path | None = None
+    more: Mapping[str, ConfigRecord] = field(default_factory=dict)
+    examples: Mapping[int, int] = field(default_factory=dict)
+    owners: Mapping[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.notes = Notes(self.log)
+        self.homes = NodeDirectory(
+            self.post, self.clients, self.notes, self.run, self.more, dict(self.examples), dict(self.owners)
+        )
         self._there: dict[int, int] = {}  # the round of the last model that came as steps and was answered with
         self._measured: dict[int, tuple[int, int]] = {}
-        if links is not None:
-            links.estimates.update({k: float(one[UPLINK][0]) for k, one in kept.items() if UPLINK in one})
+        if self.links is not None:
+            self.links.estimates.update({k: float(one[UPLINK][0]) for k, one in self.kept.items() if UPLINK in one})
 
     def ask(
         self,
@@ -85,38 +91,42 @@ class Exchange:
     ) -> tuple[set[int], dict[int, RecordDict]]:
         """Who was sent its request, and the answers that came. What is wrong with one is noted of those clients of its
         node that have given no other."""
-        since, told, rounds = self.since(), {}, {request.client: request.round for request in requests}
-        messages = []
+        since, messages, told = self.since(), [], dict[int, int]()
         for request in requests:
-            client = request.client
-            if client not in self.homes.at:
-                self.notes.trouble(client, "it has no node")
-                continue
-            told[client] = self._settled(client)
-            settled = tuple(Settled(int(round), bool(used)) for round, used in told[client])
-            header = Header(self.run, client, type(request).__name__, settled, since, request.round)
-            model = {} if down is None else down.to(client, there=self._there.get(client), whole=whole)
-            messages.append(message_to(self.homes.at[client], header, request, {**model, **self.more}, self.timeout))
+            if request.client in self.homes.at:
+                told[request.client] = request.round
+                messages.append(self._message(request, since, down, whole))
+            else:
+                self.notes.trouble(request.client, "it has no node")
         answers: dict[int, RecordDict] = {}
         headers: dict[int, Header] = {}
         wrong: dict[int, list[str]] = {}  # by node: whom an answer is of is what may be wrong with it
         for message in self.post.exchange(messages, self.timeout):
             reasons = wrong.setdefault(message.metadata.src_node_id, [])
             try:
-                header = self._asked(message, {client: rounds[client] for client in told})
+                header = self._asked(message, told)
             except RecordError as error:
                 reasons.append(str(error))
-                continue
-            who = header.client
-            answers[who], headers[who] = message.content, header
-            if down is not None and down.weights.trail is not None and LACKS not in _body(message.content):
-                self._there[who] = down.weights.trail.round
-            if len(told[who]) > 1:  # it knows now; the last one says where it stands, should it be asked again
-                self.kept[who] = {**self.kept[who], SETTLED: told[who][-1:]}
+            else:
+                answers[header.client], headers[header.client] = message.content, header
+        trail = None if down is None else down.weights.trail
+        for client, content in answers.items():
+            if trail is not None and LACKS not in _body(content):
+                self._there[client] = trail.round
+            settled = self._settled(client)
+            if len(settled) > 1:  # it knows now; the last one says where it stands, should it be asked again
+                self.kept[client] = {**self.kept[client], SETTLED: settled[-1:]}
         self.homes.silent = {self.homes.at[client] for client in told} - set(wrong)
         self._note_missing(set(told), set(answers), wrong)
         self._measure(headers)
         return set(told), answers
+
+    def _message(self, request: Request, since: int, down: Down | None, whole: bool) -> Message:
+        client = request.client
+        settled = {int(round): bool(used) for round, used in self._settled(client)}
+        header = Header(self.run, client, type(request).__name__, settled, since, request.round)
+        model = {} if down is None else down.to(client, there=self._there.get(client), whole=whole)
+        return message_to(self.homes.at[client], header, request, {**model, **self.more}, self.timeout)
 
     def _asked(self, message: Message, told: Mapping[int, int]) -> Header:
         """The header of an answer to what was told, which names its client; or RecordError."""
@@ -150,8 +160,7 @@ class Exchange:
         self._measured |= new
         claimed = {client: headers[client].uplink for client in new}
         speeds, events = bounded_speeds(claimed, self.links.estimates, self.claims)
-        for event in events:
-            self.notes.trouble(event.client, event.detail, kind=event.kind)
+        self.notes.claims(events)
         for client, speed in speeds.items():
             estimate = self.links.measured(client, speed)
             self.kept[client] = {**self.kept.get(client, {}), UPLINK: np.array([estimate])}

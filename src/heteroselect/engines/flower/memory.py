@@ -9,7 +9,7 @@ stay, so that a server which starts again from a checkpoint finds every client a
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from safetensors.numpy import save
 from heteroselect.core.messages import Order
 from heteroselect.core.state import PartState, State, by_role, flat
 from heteroselect.core.update import Values
-from heteroselect.engines.flower.records import Settled
 from heteroselect.files import sweep, write_whole
 from heteroselect.parts.compress import Update
 from heteroselect.round.client import Learnt, Pending
@@ -46,26 +45,24 @@ class Memory:
         safe = re.sub(r"[^A-Za-z0-9_-]", "_", run)[:64]
         self.folder = folder / f"{safe}-{client:06d}"
 
-    def acknowledge(self, settled: Sequence[Settled], since: int, method: Method, now: int) -> State:
-        """Bring the memory to where the server is in round `now`, and return what is kept.
+    def acknowledge(self, settled: Mapping[int, bool], since: int, method: Method, now: int) -> State:
+        """Bring the memory to where the server is in round `now`, and return what is kept. `settled` says for rounds
+        whether their upload was used.
 
         Rounds later than the last one settled have not happened, nor has one that waits and is not among those settled:
         the server fell back. Where an upload was not used, all that was offered in it is kept.
         """
-        fate = {one.round: one.used for one in settled}
-        last, states = max(fate, default=0), self._states()
+        last, states = max(settled, default=0), self._states()
         for round, kind in states:
             if round == now and kind != "kept":
                 continue  # still on its way: the same round may ask for more
-            if round <= last and kind == "pending" and round in fate and (round, "kept") not in states:
-                self._write(round, "kept", flat(self._pending(round).commit(method, fate[round])), {})
+            if kind == "pending" and round in settled and (round, "kept") not in states:
+                self._write(round, "kept", flat(self._pending(round).commit(method, settled[round])), {})
             if round > last or kind != "kept":
                 self._file(round, kind).unlink(missing_ok=True)
-        rounds = self._kept_rounds()
-        needed = max((round for round in rounds if round <= since), default=0)
-        for round in rounds:
-            if round < needed:
-                self._file(round, "kept").unlink(missing_ok=True)
+        needed = [round for round in self._kept_rounds() if round <= since]
+        for round in needed[:-1]:
+            self._file(round, "kept").unlink(missing_ok=True)
         return self._before(now)
 
     def wait(self, pending: Pending) -> None:

@@ -29,6 +29,11 @@ class Notes:
         self._events[Event(client, kind, what)] = None
         self.troubles.append(f"client {client}: {what}" + ("" if node is None else f" (node {node})"))
 
+    def claims(self, events: Sequence[Event]) -> None:
+        """What was not believed."""
+        for event in events:
+            self.trouble(event.client, event.detail, kind=event.kind)
+
     def stray(self, node: int, what: str) -> None:
         """Something of a node that is about no client."""
         self.troubles.append(f"node {node}: {what[:LONGEST]}")

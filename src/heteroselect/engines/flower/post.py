@@ -49,13 +49,12 @@ class GridPost:
                 waiting.pop(one.metadata.reply_to_message_id, None)
                 answers.append(one)
             now = time.monotonic()
-            if now - began > timeout:
+            if not waiting or now - began > timeout:
                 break
-            if waiting and now - looked > 10:  # whoever has left the grid will not answer
+            if now - looked > 10:  # whoever has left the grid will not answer
                 looked, there = now, self.nodes()
                 waiting = {number: node for number, node in waiting.items() if node in there}
-            if waiting:
-                time.sleep(self.pause)
+            time.sleep(self.pause)
         return answers
 
 

@@ -6,8 +6,8 @@ added and none is parsed. Nothing here or beyond ever loads a pickle; models are
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,49 +33,45 @@ class RecordError(ValueError):
 
 
 @dataclass(frozen=True)
-class Settled:
-    """What became of an upload: whether that of `round` was used."""
-
-    round: int
-    used: bool
-
-
-@dataclass(frozen=True)
 class Header:
-    """What goes with every message to a client: which run and round this is, whom it is for, what became of the
-    uploads that the client does not know of yet, and the oldest round that the server may fall back to. With an
-    answer, what the node last measured of its uplink (bit/s), and which measurement that is."""
+    """What goes with every message to a client: which run and round this is, whom it is for, whether the uploads of
+    rounds that the client does not know it of yet were used (`settled`), and the oldest round that the server may fall
+    back to. With an answer, what the node last measured of its uplink (bit/s), and which measurement that is."""
 
     run: str
     client: int
     kind: str
-    settled: tuple[Settled, ...] = ()
+    settled: Mapping[int, bool] = field(default_factory=dict)
     since: int = 0
     round: int = 0
     uplink: float = 0.0
     measurement: int = 0
 
     def to_record(self) -> ConfigRecord:
-        record: dict[str, Any] = {"run": self.run, "client": self.client, "kind": self.kind}
-        record |= {"since": self.since, "round": self.round}
-        record |= {"uplink": self.uplink, "measurement": self.measurement} if self.measurement else {}
-        rounds = [2 * one.round + one.used for one in self.settled]
-        return ConfigRecord({**record, "settled": rounds} if rounds else record)
+        record = to_record(replace(self, settled={}))
+        if self.settled:
+            record["settled"] = [2 * round + used for round, used in self.settled.items()]
+        return record
 
     @staticmethod
     def read(content: RecordDict) -> "Header":
         record = _config(content, HEADER)
-        coded: Any = record.get("settled", [])
-        coded = coded if isinstance(coded, list) else [coded]
-        if not all(isinstance(number, int) for number in coded):
+        coded = record.get("settled", [])
+        if not (isinstance(coded, list) and all(isinstance(number, int) for number in coded)):
             raise RecordError("its settled rounds are no whole numbers")
-        settled = tuple(Settled(number // 2, bool(number % 2)) for number in coded)
-        run, kind = str(record.get("run", "")), str(record.get("kind", ""))
-        uplink, number = record.get("uplink", 0.0), _whole(record, "measurement")
-        if not isinstance(uplink, float) or not math.isfinite(uplink) or uplink < 0:
+        uplink = record.get("uplink", 0.0)
+        if not (isinstance(uplink, float) and 0 <= uplink < math.inf):
             raise RecordError("its uplink is no speed")
-        since, round = _whole(record, "since"), _whole(record, "round")
-        return Header(run, _whole(record, "client"), kind, settled, since, round, uplink, number)
+        return Header(
+            run=str(record.get("run", "")),
+            client=_whole(record, "client"),
+            kind=str(record.get("kind", "")),
+            settled={int(number) // 2: bool(int(number) % 2) for number in coded},
+            since=_whole(record, "since"),
+            round=_whole(record, "round"),
+            uplink=uplink,
+            measurement=_whole(record, "measurement"),
+        )
 
 
 @dataclass(frozen=True)
@@ -125,9 +121,8 @@ def from_record(kind: type[M], content: RecordDict, *, record: str = BODY, **giv
     config = _config(content, record)
     found: dict[str, Any] = {}
     for one in fields(kind):  # type: ignore[arg-type]
-        inner = {
-            key.removeprefix(one.name + "."): value for key, value in config.items() if key.startswith(one.name + ".")
-        }
+        start = one.name + "."
+        inner = {key.removeprefix(start): value for key, value in config.items() if key.startswith(start)}
         if inner or "Mapping" in str(one.type):
             _refuse_many(one.name, inner)
             found[one.name] = inner
@@ -180,9 +175,8 @@ def _config(content: RecordDict, name: str) -> ConfigRecord:
     return record
 
 
-def _refuse_many(field: str, names: Iterable[str]) -> None:
+def _refuse_many(field: str, names: Collection[str]) -> None:
     """A report is a few numbers; nobody fills the server with names of its own."""
-    names = list(names)
     if sum(not is_label(name) for name in names) > NAMES or len(names) > NAMES + LABELS:
         raise RecordError(f"its {field} has more than {NAMES} names")
     if any(len(name) > LONGEST for name in names):

@@ -112,7 +112,7 @@ def _work(content: RecordDict, header: Header, site: Site, memory: Memory, state
 
 def _answer(message: Message, header: Header, body: ConfigRecord, payload: bytes = b"") -> Message:
     own = Header(header.run, header.client, header.kind, round=header.round)
-    if uplink := Uplink.here():
+    if uplink := Uplink.read():
         own = replace(own, uplink=uplink.bits_per_second, measurement=uplink.number)
     content = RecordDict({HEADER: own.to_record(), BODY: body})
     if payload:

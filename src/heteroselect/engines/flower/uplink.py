@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from heteroselect.files import write_whole
 
@@ -37,8 +38,7 @@ TICK = 0.01  # seconds: the kernel counts the time in ticks of this order, and w
 _INFO = struct.Struct("@120xQ40xQ")  # bytes acked and time busy in struct tcp_info, which only ever grew at its end
 
 
-@dataclass(frozen=True)
-class Counters:
+class Counters(NamedTuple):
     """Of one connection: bytes acknowledged, and seconds in which some were on their way."""
 
     acked: int
@@ -53,16 +53,13 @@ class Uplink:
     number: int
 
     @staticmethod
-    def read(path: Path) -> "Uplink | None":
+    def read(path: Path | None = None) -> "Uplink | None":
+        """What is written down at this path, or by the SuperNode that this process was started by."""
+        path = path or Path(os.environ.get(FILE, os.devnull))
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             found = json.loads(path.read_text(encoding="utf-8"))
             return Uplink(float(found["bits_per_second"]), int(found["number"]))
         return None
-
-    @staticmethod
-    def here() -> "Uplink | None":
-        """Of the SuperNode that this process was started by."""
-        return Uplink.read(Path(os.environ[FILE])) if os.environ.get(FILE) else None
 
 
 class Bursts:
@@ -76,24 +73,18 @@ class Bursts:
     def look(self, began: float, now: float, connections: Mapping[str, Counters]) -> Uplink | None:
         """What the counters are, which were read between `began` and `now` (on a busy machine that takes its time); a
         burst, if one has just ended."""
-        bytes, busy = 0, 0.0
-        for name, counters in connections.items():
-            start = self.before.get(name, Counters(0, 0.0))
-            bytes += counters.acked - start.acked
-            busy += counters.busy - start.busy
-        busy = min(busy, now - self.looked)
+        pairs = [(counters, self.before.get(name, Counters(0, 0.0))) for name, counters in connections.items()]
+        bytes = sum(after.acked - before.acked for after, before in pairs)
+        busy = min(sum(after.busy - before.busy for after, before in pairs), now - self.looked)
         self.before, self.looked = dict(connections), began
         if bytes > 0:
             self.bytes, self.busy, self.last = self.bytes + bytes, self.busy + busy, now
-            return None
-        if not self.bytes or now - self.last < QUIET:
-            return None
-        ended, seconds = self.bytes, self.busy
-        self.bytes, self.busy = 0, 0.0
-        if ended < LEAST:
-            return None
-        self.number += 1
-        return Uplink(8 * ended / max(seconds, TICK), self.number)
+        elif now - self.last >= QUIET:
+            ended, seconds, self.bytes, self.busy = self.bytes, self.busy, 0, 0.0
+            if ended >= LEAST:
+                self.number += 1
+                return Uplink(8 * ended / max(seconds, TICK), self.number)
+        return None
 
 
 def counters_to(port: int) -> dict[str, Counters]:

@@ -1,6 +1,6 @@
 """Clients on one machine: all of them in this process, in a pool of threads; small models as one matrix."""
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 
 import torch
 from torch import Tensor
@@ -33,20 +33,16 @@ class Simulator:
         task: Task,
         method: Method,
         *,
-        together: bool = True,
         kept: MutableMapping[int, PartState] | None = None,
     ) -> None:
-        self.pool, self.clients, self.task, self.method, self.together = pool, clients, task, method, together
+        self.pool, self.clients, self.task, self.method = pool, clients, task, method
+        self.layout: Layout = pool.layout
         self.kept: MutableMapping[int, PartState] = {} if kept is None else kept
         self._rows_fit, self._steps = True, 0
         self._rows: dict[tuple[int, int], Together] = {}
         self._pending: dict[int, Pending] = {}
         self._held: dict[int, Learnt] = {}
         self._scoring = Scoring(clients, task)
-
-    @property
-    def layout(self) -> Layout:
-        return self.pool.layout
 
     def losses(self, weights: Weights, questions: Sequence[Question]) -> list[float]:
         if not self._small:
@@ -62,16 +58,12 @@ class Simulator:
         alike, long = len({order.steps for order in orders}) == 1, self._steps >= WORTHWHILE
         self._steps += sum(order.steps for order in orders)
         answers = self._train_together(weights, orders, shared) if alike and long and self._together_may_fit() else None
-        return self._note(self._longest_first(weights, alone, orders) if answers is None else answers)
-
-    def _longest_first(
-        self, weights: Weights, work: Callable[[Order, FlatModel], Answer], orders: Sequence[Order]
-    ) -> list[Answer]:
-        """Whoever takes the most steps begins, so that no worker waits long for the last one; answers in the order of
-        the orders. No bit depends on who begins."""
-        first = sorted(range(len(orders)), key=lambda place: -orders[place].steps)
-        answers = dict(zip(first, self.pool.map(weights, work, [orders[place] for place in first]), strict=True))
-        return [answers[place] for place in range(len(orders))]
+        if answers is None:
+            # whoever takes the most steps begins, so that no worker waits long for the last one; no bit depends on it
+            first = sorted(range(len(orders)), key=lambda place: -orders[place].steps)
+            found = dict(zip(first, self.pool.map(weights, alone, [orders[place] for place in first]), strict=True))
+            answers = [found[place] for place in range(len(orders))]
+        return self._note(answers)
 
     def collect(self, weights: Weights, clients: Sequence[int]) -> list[Upload]:
         """What some of those who hold an update send of it; the others drop theirs."""
@@ -99,7 +91,7 @@ class Simulator:
     @property
     def _small(self) -> bool:
         """Whether clients may be taken together: a small model that draws no random numbers."""
-        return self.together and self.layout.size <= SMALL and self.task.draws == Draws()
+        return self.layout.size <= SMALL and self.task.draws == Draws()
 
     def _worker(self, client: int, model: FlatModel) -> Worker:
         return Worker(self.clients[client], model, self.task, self.method)

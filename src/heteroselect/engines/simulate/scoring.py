@@ -7,7 +7,6 @@ is asked for itself from then on.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -20,45 +19,14 @@ from heteroselect.round.client import Client, Task
 BLOCK = 10  # clients a forward pass; a few megabytes, which a cache still holds
 
 
-@dataclass
-class Block:
-    """The scoring examples of some clients, one after the other."""
-
-    x: Tensor
-    y: Tensor
-    ends: list[int]
-    checked: bool = False
-
-    @staticmethod
-    def of(clients: Sequence[Client], count: int) -> "Block":
-        parts = [client.subset(count) for client in clients]
-        ends = torch.tensor([len(part) for part in parts]).cumsum(0).tolist()
-        return Block(torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts]), ends)
-
-    def losses(self, model: FlatModel, task: Task, ready: Ready, key: int) -> list[float] | None:
-        """Each client's loss; None where a single client's outputs would have other bits."""
-        model.module.eval()
-        with torch.no_grad():
-            try:
-                out = ready.through(model.module, key, self.x, model.device)
-            except RuntimeError:  # a model that takes batches of some sizes only
-                return None
-            y, parts = self.y.to(model.device), list(zip([0, *self.ends[:-1]], self.ends, strict=True))
-            if not self.checked:
-                singly = [model.module(to_inputs(self.x[a:b].clone(), task.pixels, model.device)) for a, b in parts]
-                if not torch.equal(out, torch.cat(singly)):
-                    return None
-                self.checked = True
-            return [float(task.loss(out[a:b], y[a:b])) for a, b in parts]
-
-
 class Scoring:
     """Answers questions block by block where that gives the bits of single answers."""
 
     def __init__(self, clients: Sequence[Client], task: Task) -> None:
         self.clients, self.task = clients, task
         self.fits = True
-        self._blocks: dict[tuple[int, int], Block] = {}
+        self._blocks: dict[tuple[int, int], tuple[Tensor, Tensor, list[slice]]] = {}
+        self._checked: set[tuple[int, int]] = set()
         self._ready = Ready(task.pixels)
 
     def split(self, questions: Sequence[Question]) -> list[Sequence[Question]]:
@@ -76,16 +44,36 @@ class Scoring:
         return parts
 
     def answer(self, questions: Sequence[Question], model: FlatModel) -> list[float]:
-        if len(questions) == 1 or not self.fits:
-            return [self.clients[q.client].loss(q, model, self.task) for q in questions]
-        first = questions[0]
-        count = first.batches * first.size
-        block = self._blocks.get((first.client, count))
-        if block is None:
-            block = Block.of([self.clients[q.client] for q in questions], count)
-            self._blocks[first.client, count] = block
-        found = block.losses(model, self.task, self._ready, first.client)
-        if found is None:
+        if len(questions) > 1 and self.fits:
+            found = self._together(questions, model)
+            if found is not None:
+                return found
             self.fits = False
-            return self.answer(questions, model)
-        return found
+        return [self.clients[q.client].loss(q, model, self.task) for q in questions]
+
+    def _together(self, questions: Sequence[Question], model: FlatModel) -> list[float] | None:
+        """The losses of a block; None where a single client's outputs would have other bits."""
+        key = questions[0].client, questions[0].batches * questions[0].size
+        if key not in self._blocks:
+            self._blocks[key] = self._block([q.client for q in questions], key[1])
+        x, y, spans = self._blocks[key]
+        model.module.eval()
+        with torch.no_grad():
+            try:
+                out = self._ready.through(model.module, key[0], x, model.device)
+            except RuntimeError:  # a model that takes batches of some sizes only
+                return None
+            if key not in self._checked:
+                inputs = [to_inputs(x[span].clone(), self.task.pixels, model.device) for span in spans]
+                if not torch.equal(out, torch.cat([model.module(one) for one in inputs])):
+                    return None
+                self._checked.add(key)
+            y = y.to(model.device)
+            return [float(self.task.loss(out[span], y[span])) for span in spans]
+
+    def _block(self, clients: Sequence[int], count: int) -> tuple[Tensor, Tensor, list[slice]]:
+        """The scoring examples of some clients, one after the other, and where each client's are."""
+        parts = [self.clients[client].subset(count) for client in clients]
+        ends = torch.tensor([len(part) for part in parts]).cumsum(0).tolist()
+        spans = [slice(start, stop) for start, stop in zip([0, *ends[:-1]], ends, strict=True)]
+        return torch.cat([part.x for part in parts]), torch.cat([part.y for part in parts]), spans

@@ -41,13 +41,13 @@ class Together:
         if self._graph is None:
             with COMPILING:  # the tracer patches torch while it works
                 self._graph = self._trace(loss, x, y)
-        *gradients, losses = self._graph(*self._parameters, x, y)
+        *gradients, last = self._graph(*self._parameters, x, y)
         torch._foreach_copy_(self._gradients, gradients)
         if not self.exact:
-            return losses
-        self.outputs = losses
+            return last
+        self.outputs = last
         with torch.no_grad():
-            return torch.stack([loss(*row) for row in zip(self.outputs, y, strict=True)])
+            return torch.stack([loss(*row) for row in zip(last, y, strict=True)])
 
     def fits(self, loss: Loss, x: Tensor, y: Tensor) -> bool:
         """Whether the rows give the very gradients that single models give, to the bit, and with `exact` the losses."""
