@@ -2,10 +2,15 @@
 
 import pytest
 
-from heteroselect.comparison.report.write import write
+from heteroselect.comparison.report.load import compare
+from heteroselect.comparison.report.write import write_comparison
 from heteroselect.errors import HeteroSelectError
 
 pytestmark = pytest.mark.slow  # they train, draw or start processes
+
+
+def write(folders, *words):
+    return write_comparison(compare(folders), *words)
 
 
 def test_only_a_report_is_replaced(make_run, tmp_path):

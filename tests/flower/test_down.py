@@ -15,6 +15,7 @@ from heteroselect.errors import HeteroSelectError
 from heteroselect.flower import HeteroSelectStrategy
 from heteroselect.parts.compress import CodedSteps, wire
 from heteroselect.runs.folder import RunFolder
+from heteroselect.runs.identity import fingerprint
 from heteroselect.runs.progress import find_latest
 from heteroselect.settings.config import to_toml
 
@@ -200,16 +201,17 @@ def test_steps_that_were_damaged_on_their_way_end_in_the_same_bits(damage, carri
 def test_a_server_that_falls_back_ends_in_the_same_bits(tmp_path, carried):
     """Nodes are then ahead of the server: the steps that they are sent do not help them, and they say so."""
     here, path = carried("fedavg", **KIND, **{"simulate.checkpoint_rounds": 2}), tmp_path / "run"
+    known = fingerprint(here.experiment, "cpu")
 
     def broken(line):
         if line["round"] == 3:
             raise RuntimeError("the machine is gone")
 
     with pytest.raises(RuntimeError, match="gone"):
-        here.play(RunFolder.create(path, to_toml(here.experiment.config)), watch=broken)
-    found = find_latest(here.experiment, path, print)
+        here.play(RunFolder.create(path, to_toml(here.experiment.config), known), watch=broken)
+    found = find_latest(here.experiment, path, print, known)
     assert len(found[0].lines) == 2
-    here.check(here.play(RunFolder.reopen(path, 2), found=found))
+    here.check(here.play(RunFolder.reopen(path, 2, known), found=found))
     assert any(WAY in message.content for message in here.nodes.seen)
 
 

@@ -24,6 +24,7 @@ from heteroselect.flower.app import _experiment, cut
 from heteroselect.flower.plan import Plan
 from heteroselect.runs.checkpoint import Checkpoints
 from heteroselect.runs.folder import RunFolder
+from heteroselect.runs.identity import fingerprint
 from heteroselect.runs.progress import find_latest
 from heteroselect.settings.config import parse_changes, to_toml
 from heteroselect.world import MeasuredLinks
@@ -212,7 +213,7 @@ def test_a_server_that_fell_back_to_a_checkpoint_ends_in_the_same_bits(tmp_path,
     """The server dies in round 4, after its clients have trained (and some have sent what they held); its last
     checkpoint is after round 2."""
     here = carried(method, **{"simulate.checkpoint_rounds": 2, "rounds": 5, "selected": 5})
-    path, log = tmp_path / "run", tmp_path / "run" / "flower.jsonl"
+    path, log, known = tmp_path / "run", tmp_path / "run" / "flower.jsonl", fingerprint(here.experiment, "cpu")
 
     class DiedError(Exception):
         pass
@@ -225,12 +226,12 @@ def test_a_server_that_fell_back_to_a_checkpoint_ends_in_the_same_bits(tmp_path,
 
     here.nodes.harm(die, "Give" if method == "optimal-client-sampling" else "Order", round=4)
     with pytest.raises(DiedError):
-        here.play(RunFolder.create(path, to_toml(here.experiment.config)), since=since)
+        here.play(RunFolder.create(path, to_toml(here.experiment.config), known), since=since)
     here.nodes.spoil = lambda message: message
     here.nodes.first = 5000  # and all SuperNodes have started again
-    found = find_latest(here.experiment, path, pytest.fail)
+    found = find_latest(here.experiment, path, pytest.fail, known)
     assert len(found[0].lines) == 2
-    here.check(here.play(RunFolder.reopen(path, 2), found=found, since=since, log=log))
+    here.check(here.play(RunFolder.reopen(path, 2, known), found=found, since=since, log=log))
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["round"] for line in lines] == [3, 4, 5]
     cut(log, 4)

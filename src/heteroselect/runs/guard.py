@@ -90,12 +90,18 @@ def refuse_links(path: Path) -> None:
     """Refuse a folder in which something leads out of it, to where things would be written or deleted. (What Flower's
     processes left behind is removed first, which follows no links, and looked at then.)"""
     with as_user_error(path):
-        for folder, inside, files in os.walk(path):
+        for folder, inside, files in os.walk(path, onerror=_raised):
             for name in (*inside, *files):
                 if (Path(folder) / name).is_symlink():
                     raise FolderError(f"resume: {Path(folder) / name} is a link; put the file itself in its place.")
             if Path(folder) == path and WORK in inside:
                 inside.remove(WORK)
+
+
+def _raised(error: OSError) -> None:
+    """What may not be listed may hold a link; what has just been removed holds none."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 @contextlib.contextmanager

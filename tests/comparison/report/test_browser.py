@@ -7,7 +7,8 @@ import shutil
 
 import pytest
 
-from heteroselect.comparison.report.write import write
+from heteroselect.comparison.report.load import compare
+from heteroselect.comparison.report.write import write_comparison
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver import ActionChains
@@ -43,7 +44,7 @@ def page(browser, make_run, tmp_path):
         frugal = each | {"bytes_up": 100_000}
         make_run(f"b{seed}", method=HOSTILE, seed=seed, accuracies=(0.1, 0.2, 0.3, 0.4), each=frugal)
     path = tmp_path / "report.html"
-    write([tmp_path / "runs"], path, None, "heteroselect report runs")
+    write_comparison(compare([tmp_path / "runs"]), path, None, "heteroselect report runs")
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     for kind in ("browser", "performance"):  # what others left

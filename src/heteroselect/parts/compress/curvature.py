@@ -56,26 +56,25 @@ class Curvature:
         curvature: dict[Span, Values] = {}
         if kept < v.size and not context.warmup:
             spans = sample_layers(layout, context.state.get("mask"), self.layers, self.exploration, context.rng)
-            curvature = probed(context.model, context.loss(), spans, context.proximal, context.generator)
+            curvature = self.curvature(context.model, context.loss(), spans, context.proximal, context.generator)
         update = Update.keep(v, top_positions(weighted(np.abs(v), curvature), kept))
         return update, {"mask": mask_density(layout, update.positions)}
 
-
-def probed(
-    model: "FlatModel", loss: "Tensor", spans: "Sequence[Span]", proximal: float, generator: "torch.Generator"
-) -> "dict[Span, Values]":
-    """|Ĥ| of the sampled layers; FieldError where the model cannot be differentiated twice."""
-    why = "they are not finite"
-    try:
-        found = hutchinson(model, loss, spans, proximal, generator)
-        if all(np.isfinite(diagonal).all() for diagonal in found.values()):
-            return found
-    except (RuntimeError, NotImplementedError) as error:
-        why = str(error)
-    raise FieldError(
-        "layers",
-        f"the model's second derivatives cannot be had ({why}); allowed is the kind topk, which ranks by magnitude",
-    )
+    def curvature(
+        self, model: "FlatModel", loss: "Tensor", spans: "Sequence[Span]", proximal: float, generator: "torch.Generator"
+    ) -> "dict[Span, Values]":
+        """|Ĥ| of the sampled layers; FieldError where the model cannot be differentiated twice."""
+        why = "they are not finite"
+        try:
+            found = hutchinson(model, loss, spans, proximal, generator)
+            if all(np.isfinite(diagonal).all() for diagonal in found.values()):
+                return found
+        except (RuntimeError, NotImplementedError) as error:
+            why = str(error)
+        raise FieldError(
+            "layers",
+            f"the model's second derivatives cannot be had ({why}); allowed is the kind topk, which ranks by magnitude",
+        )
 
 
 def weighted(magnitudes: Values, curvature: "dict[Span, Values]") -> Values:
