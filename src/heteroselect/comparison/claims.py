@@ -46,6 +46,8 @@ class Claim(Group):
     ] = "last_accuracy"
     times: float = Field(1.0, gt=0)
     margin: float = Field(0.0, ge=0)
+    afterwards: bool = False
+    """whether it was stated after rows of it had been seen, so that it suggests and does not confirm"""
 
     @model_validator(mode="after")
     def _of_its_figure(self) -> Self:
@@ -172,6 +174,12 @@ def change(claim: Row) -> str:
     else:
         between = f" ± {100 * (high - low) / 2:.2f}"
     return f"{100 * claim['change']:+.2f}{between} points"
+
+
+def verdict(claim: Row) -> str:
+    """Say the verdict, and of a claim that was stated afterwards that it was."""
+    said = f"**{claim['verdict']}**"
+    return f"{said}, stated afterwards" if claim.get("afterwards") and claim["verdict"] not in FEW.values() else said
 
 
 def visible(claim: Row) -> str:

@@ -47,7 +47,7 @@ def answer(
     name = str(tables.get("method", {}).get("name", "fedavg"))
     if method is None and name not in methods.REGISTRY:
         method = Method(name)  # all of its parts are in the table
-    loaded = load({**tables, "clients": 1, "selected": 1}, method=method, changes=settings)
+    loaded = load({**tables, "clients": 1, "selected": 1}, method=method, changes=settings, own_model=True)
     alone = prepare(loaded, Own(model, [data], data, loss, accuracy))
     clients = {number: Client(number, alone.federation.clients[0], alone.streams)}
     return reply(message, Site(clients, FlatModel(alone.module), alone.task, alone.method, memory or default_memory()))

@@ -63,7 +63,7 @@ class HeteroSelectStrategy(Strategy):
         keys: bool = False,
     ) -> None:
         given = {"clients": clients, "selected": selected, "rounds": rounds, "seed": seed, "world.links": "measured"}
-        loaded = load({}, method=method, changes={**given, **(settings or {})})
+        loaded = load({}, method=method, changes={**given, **(settings or {})}, own_model=True)
         self.config, self.method, self.streams = loaded.config, loaded.method, Streams(loaded.config.seed)
         refuse_steps(self.method)
         if not isinstance(self.method.downlink, WholeModel):

@@ -89,7 +89,9 @@ def run(
     """
     own, changes = Own(model, data, test, loss, metric, world).settled(settings)
     changes |= {key: value for key, value in {"seed": seed, "rounds": rounds}.items() if value is not None}
-    loaded = load(config, method=method, changes=changes, any_target=metric is not None)
+    loaded = load(
+        config, method=method, changes=changes, any_target=metric is not None, own_model=own.model is not None
+    )
     if notice is not None:
         for text in loaded.brought:
             notice(text)

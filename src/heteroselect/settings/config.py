@@ -53,6 +53,7 @@ def load(
     changes: Mapping[str, Any] | None = None,
     compared: bool = False,
     any_target: bool = False,
+    own_model: bool = False,
 ) -> Loaded:
     """A preset, a TOML file, a mapping or a Config, with a method and single changes laid over it.
 
@@ -60,12 +61,15 @@ def load(
     overrides it. What the source says of a run with this method, `[with.NAME]`, overrides both, and what a hand-written
     source says of single parts stays on top. `compared` leaves out what a method says about data, model and clock, and
     what the source says of a run with it, for runs that are compared; `any_target` is for a metric that is no fraction.
+    `own_model` leaves out what a method says about the model, for a run with the user's own.
     """
     flat, given = _flat(source), flatten(changes or {})
     written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
     beside, theirs, mine = _of_methods(flat), _of_method(flat), _of_method(given)
     method = _one_of(method, mine.pop("name", None))
     name, base, says = _base(method, theirs)
+    if own_model:
+        says = {key: value for key, value in says.items() if not key.startswith("model.")}
     again = written and name == theirs.get("name", name)
     if written and not again:
         flat, theirs = _without(str(theirs["name"]), flat), {}
