@@ -41,7 +41,7 @@ def choose(results: Row) -> str:
             "`heteroselect2`; for a small model `lean`",
             f"AudioMNIST to 95 %: {told.claim('beyond-audiomnist', OURS_FRUGAL, 'holds')} of FedAvg with the same "
             f"recipe, {told.up('beyond-audiomnist', 'heteroselect2')} MB up instead of "
-            f"{told.up('beyond-audiomnist', 'fedavg with our recipe')} "
+            f"{told.up('beyond-audiomnist', 'FedAvg with the recipe')} "
             "([rows](results/beyond-audiomnist.md))",
             "The model still comes down whole. CIFAR-10 has one or three seeds for each row.",
         ),
@@ -80,7 +80,7 @@ def choose(results: Row) -> str:
         (
             "You consider a draw by scores that asks every client.",
             "a uniform draw first",
-            f"MNIST, pooled over seven worlds: {earned_by_score(results)[0]} with the score of HeteRo-Select "
+            f"MNIST, pooled over eight worlds: {earned_by_score(results)[0]} with the score of HeteRo-Select "
             "([the question](results.md#five-questions))",
             "Asking everybody sends the model to everybody. `method.score.mode=stale` asks nobody.",
         ),
