@@ -319,6 +319,17 @@ def test_a_model_without_second_derivatives_is_told_so_before_it_starts(tmp_path
     assert small_run(model=Attention, settings={"method.compress.kind": "topk"}).rounds_run == 4
 
 
+def test_what_a_method_says_of_the_network_stays_away_from_a_model_of_ones_own():
+    """heteroselect2 brings Kaiming's weights; a model of one's own begins as it is, and who asks for them is told."""
+    data = [(torch.randn(12, 4), torch.randint(0, 2, (12,))) for _ in range(4)]
+    own = {"model": lambda: torch.nn.Linear(4, 2), "data": data, "test": data[0]}
+    settings = {"selected": 2, "rounds": 1, "method.solver.steps": 2}
+    found = heteroselect.run({}, method="heteroselect2", settings=settings, **own)
+    assert (found.rounds_run, found.config.model.init) == (1, "torch")
+    with pytest.raises(heteroselect.HeteroSelectError, match=r"model\.init: it has no effect on a model of your own"):
+        heteroselect.run({}, method="heteroselect2", settings={**settings, "model.init": "kaiming"}, **own)
+
+
 def test_without_the_loss_in_the_score_nobody_is_asked_for_it():
     result = small_run(settings={"method.score.loss_weight": 0.0})
     assert [line["bytes_scoring"] for line in result.rounds] == [0] * 4

@@ -67,9 +67,7 @@ def load(
     written = "version" in flat  # by a run: everything is in it, and nothing was chosen by hand
     beside, theirs, mine = _of_methods(flat), _of_method(flat), _of_method(given)
     method = _one_of(method, mine.pop("name", None))
-    name, base, says = _base(method, theirs)
-    if own_model:
-        says = {key: value for key, value in says.items() if not key.startswith("model.")}
+    name, base, says = _base(method, theirs, own_model)
     again = written and name == theirs.get("name", name)
     if written and not again:
         flat, theirs = _without(str(theirs["name"]), flat), {}
@@ -187,8 +185,9 @@ def _of_methods(flat: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _base(method: Any, theirs: Mapping[str, Any]) -> tuple[str, Method, Mapping[str, Any]]:
-    """The method that settings are laid over: its name, itself, and what it says of the run."""
+def _base(method: Any, theirs: Mapping[str, Any], own_model: bool) -> tuple[str, Method, Mapping[str, Any]]:
+    """The method that settings are laid over: its name, itself, and what it says of the run; nothing of the network
+    where that is the user's own."""
     if not isinstance(method, Method | None) and own.is_path(str(method)):
         method = own.method(str(method))
     if isinstance(method, Method):  # one's own does not go by the name of a published one
@@ -200,7 +199,8 @@ def _base(method: Any, theirs: Mapping[str, Any]) -> tuple[str, Method, Mapping[
         raise SettingError(f"method.name: {name} is code of your own; name its file yourself, --method {name}.")
     if name not in methods.REGISTRY and "source" in theirs:
         raise SettingError(f"method: {name!r} is a method of your own; name the file it is in, --method FILE.py:NAME.")
-    return name, methods.get(name), methods.REGISTRY[name].settings
+    method, says = methods.get(name), methods.REGISTRY[name].settings
+    return name, method, {key: one for key, one in says.items() if not (own_model and key.startswith("model."))}
 
 
 def _name_again(theirs: dict[str, Any], mine: dict[str, Any]) -> None:
