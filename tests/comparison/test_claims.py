@@ -114,6 +114,11 @@ def test_a_verdict_says_how_large_a_change_could_have_shown():
     assert visible(cost) == f"{math.exp(0.0168):.2f} times"
 
 
+def test_an_accuracy_of_zero_counts():
+    found = judged("last_accuracy", [0.9, 0.91, 0.92, 0.9], [0.0, 0.0, 0.1, 0.0])
+    assert (found["verdict"], found["interval"]["pairs"]) == ("holds", 4)
+
+
 def test_rows_without_a_seed_in_common_cannot_be_compared():
     runs = [{"row": "a", "seed": 1, "peak_accuracy": 0.9}, {"row": "b", "seed": 2, "peak_accuracy": 0.8}]
     assert judge("s", [claim("peak_accuracy")], runs) == []

@@ -70,3 +70,10 @@ def test_statistics_of_other_names_shapes_or_types_are_of_another_model(found):
 
 def test_a_buffer_without_elements_has_nothing_to_refuse():
     check_statistics({"a": torch.empty(0)}, {"a": torch.empty(0)})
+
+
+@pytest.mark.parametrize("kind", [torch.uint16, torch.uint64, torch.complex64])
+def test_a_variance_of_a_type_that_cannot_be_compared_is_of_another_model(kind):
+    found = {**BEFORE, **{name: one.to(kind) for name, one in BEFORE.items() if name.endswith("running_var")}}
+    with pytest.raises(RecordError, match=r"^its statistics are not of this model$"):
+        check_statistics(found, BEFORE)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heteroselect.errors import FolderError
 from heteroselect.runs import checkpoint
 from heteroselect.runs.checkpoint import Checkpoints, DamagedError
 
@@ -51,6 +52,19 @@ def test_only_what_two_checkpoints_need_is_left(tmp_path: Path) -> None:
     ]
     assert sum(name.startswith("manifest") for name in names) == 2
     assert sum(name.startswith("client") for name in names) == 7
+
+
+def test_a_users_file_stays_and_a_link_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    checkpoints = filled(tmp_path)
+    (checkpoints.folder / "notes.txt").write_text("mine")
+    checkpoints.save(4, arrays(4), {}, [], {})
+    assert (checkpoints.folder / "notes.txt").read_text() == "mine"
+    elsewhere = checkpoints.folder.rename(tmp_path / "elsewhere")
+    checkpoints.folder.symlink_to(elsewhere)
+    before = sorted(path.name for path in elsewhere.iterdir())
+    with pytest.raises(FolderError, match="is a link; put the folder itself in its place"):
+        checkpoints.save(5, arrays(5), {}, [], {})
+    assert sorted(path.name for path in elsewhere.iterdir()) == before
 
 
 def test_a_client_that_has_not_changed_is_not_written_again(tmp_path: Path) -> None:

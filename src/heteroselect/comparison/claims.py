@@ -108,8 +108,8 @@ def _differences(claim: Claim, mine: Sequence[float | None], others: Sequence[fl
     """The paired differences, of costs those of logarithms; none where a seed did not arrive."""
     if None in mine or None in others:
         return []
-    scale = float if claim.high else math.log
-    return [scale(one) - scale(other) for one, other in zip(mine, others, strict=True) if one and other]
+    pairs = [(one, other) for one, other in zip(mine, others, strict=True) if one is not None and other is not None]
+    return [one - other if claim.high else math.log(one) - math.log(other) for one, other in pairs]
 
 
 def _measured(claim: Claim, differences: Sequence[float]) -> dict[str, Any]:

@@ -19,11 +19,17 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from heteroselect.errors import FolderError
 from heteroselect.files import longest_log, memory, opened, parse_json, write_whole
 
 FOLDER, VERSION, KEPT = "checkpoint", 2, 2
 
 _FILE = r"(server-[0-9]{6,9}|client-[0-9]{6,9}-[0-9]{6,9})\.safetensors"
+
+_FILE = r"(server-[0-9]{6,9}|client-[0-9]{6,9}-[0-9]{6,9})\.safetensors"
+_NAMES = rf"({_FILE}|manifest-[0-9]{{6,9}}\.(json|damaged))"
+_OURS = re.compile(rf"{_NAMES}|\.{_NAMES}\.partial")
+"""The names of all files that are written here: no others are removed."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -58,6 +64,8 @@ class Checkpoints:
         facts: Mapping[str, Any],
     ) -> None:
         """Write what has changed, then the manifest, then remove what no checkpoint needs any more."""
+        if self.folder.is_symlink():
+            raise FolderError(f"resume: {self.folder} is a link; put the folder itself in its place.")
         self.folder.mkdir(exist_ok=True)
         for client in sorted(clients.keys() & set(changed)):
             self._clients[client] = f"client-{client:06d}-{round:06d}.safetensors"
@@ -150,8 +158,8 @@ class Checkpoints:
             except DamagedError:
                 continue
         for file in self.folder.iterdir():
-            if file.name not in needed and not file.is_dir():
-                file.unlink()
+            if file.name not in needed and _OURS.fullmatch(file.name):
+                file.unlink(missing_ok=True)
         self._digests = {name: digest for name, digest in self._digests.items() if name in needed}
 
 

@@ -3,6 +3,7 @@ so. A person names such things again when a run goes on.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import Iterator, Mapping
@@ -114,6 +115,9 @@ def locked(path: Path, who: str = "resume") -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise FolderError(f"{who}: another process is at work in {path}; wait for it to end.") from error
+        with as_user_error(path):
+            if not os.path.samestat(os.fstat(handle), path.stat()):  # whoever was here before has removed it
+                raise FileNotFoundError(errno.ENOENT, "another process has just removed it")
         yield
     finally:
         os.close(handle)

@@ -31,9 +31,11 @@ def check_statistics(found: Mapping[str, Tensor], before: Mapping[str, Tensor]) 
     """Refuse what no batch of this model can give, and what is out of all proportion to the statistics before: one such
     client would undo the model."""
     shapes, own = ({name: (one.shape, one.dtype) for name, one in of.items()} for of in (found, before))
+    if shapes != own:  # first: not every type that can be sent can be compared
+        raise RecordError("its statistics are not of this model")
     finite = all(bool(buffer.isfinite().all()) for buffer in found.values())
     lengths = all(bool((found[name] >= 0).all()) for name in found if name.endswith("running_var"))
-    if shapes != own or not finite or not lengths:
+    if not finite or not lengths:
         raise RecordError("its statistics are not of this model")
     for name, buffer in found.items():
         if buffer.numel() and _largest(buffer) > min(HUGE, GROWTH * max(1.0, _largest(before[name]))):
