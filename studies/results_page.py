@@ -392,6 +392,7 @@ def claims_table(claims: Sequence[Row]) -> str:
 
 
 def p_text(value: float | None) -> str:
+    """A p-value to three digits; — where none was computed."""
     return "—" if value is None else "< .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
 
 
